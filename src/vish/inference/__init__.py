@@ -1,0 +1,1 @@
+"""Inference: rows to statistics, statistics to evidence and posterior."""

@@ -1,0 +1,133 @@
+r"""Evidence of a spectrum and a noise variance, and its gradients, without the rows.
+
+With s = sqrt(a), B = I + s G s / tau2, Sigma = s B^{-1} s and mu = Sigma b / tau2,
+
+.. math::
+
+    E = -\tfrac N2 \log 2\pi\tau^2 - \tfrac12 \log|B| - \frac{yy}{2\tau^2}
+        + \frac{b^\top\mu}{2\tau^2} - \frac{\delta R}{2\tau^2}
+
+for each target, and the sum for several: they share the spectrum, not the noise. The last
+term is the price of the variational tail. Everything is whitened, z = mu / s, so it stays
+finite where a level has no variance.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.linalg.lapack import dpotrf, dpotri, dtrtri
+
+from vish.inference.statistics import NormalEquations
+
+# Above this, rounding in G could push an eigenvalue of B below 1: clip eigenvalues instead.
+_WORST_DIAGONAL = 1e13
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """B = I + s G s / tau2 of one target, factored once.
+
+    `inverse` is B^{-1}; `root` has root^T root = s B^{-1} s = Sigma, so that a variance is a
+    sum of squares.
+    """
+
+    scales: np.ndarray  # s, [M]
+    log_determinant: float
+    inverse: np.ndarray  # [M, M]
+    triangle: np.ndarray | None  # lower Cholesky factor, or None
+    eigen: tuple[np.ndarray, np.ndarray] | None  # eigenvalues and vectors of B, or None
+
+    @classmethod
+    def of(cls, gram: np.ndarray, scales: np.ndarray, noise: float) -> "Factor":
+        B = gram * (scales[:, None] * scales) / noise
+        if B.diagonal().max(initial=0.0) < _WORST_DIAGONAL:
+            B[np.diag_indices_from(B)] += 1.0
+            triangle, failed = dpotrf(B, lower=1, clean=1)
+            if not failed:
+                inverse, _ = dpotri(triangle, lower=1)
+                inverse = np.tril(inverse) + np.tril(inverse, -1).T
+                log_determinant = 2 * float(np.log(triangle.diagonal()).sum())
+                return cls(scales, log_determinant, inverse, triangle, None)
+            B[np.diag_indices_from(B)] -= 1.0
+        values, vectors = eigh(B)
+        values = 1.0 + np.maximum(values, 0.0)
+        inverse = (vectors / values) @ vectors.T
+        return cls(scales, float(np.log(values).sum()), inverse, None, (values, vectors))
+
+    @cached_property
+    def root(self) -> np.ndarray:
+        """root^T root = Sigma.  [M, M]"""
+        if self.triangle is not None:
+            inverse, _ = dtrtri(self.triangle, lower=1)
+            return np.tril(inverse) * self.scales
+        assert self.eigen is not None
+        values, vectors = self.eigen
+        return (vectors / np.sqrt(values)).T * self.scales
+
+    @cached_property
+    def covariance(self) -> np.ndarray:
+        """Sigma.  [M, M]"""
+        return self.inverse * (self.scales[:, None] * self.scales)
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The evidence at one point, its gradients, and what was solved on the way.
+
+    d_log_spectrum holds dE / d log a_l for l = 0..L and dE / d log delta.
+    """
+
+    value: float
+    d_log_spectrum: np.ndarray  # [L+2]
+    d_log_noise: np.ndarray  # [T]
+    means: np.ndarray  # mu, [M, T]
+    factors: tuple[Factor, ...]  # one per target
+
+
+def evidence(
+    equations: NormalEquations, log_spectrum: np.ndarray, noise: np.ndarray
+) -> Evidence:
+    """Log evidence (a lower bound of it, with a tail) and its gradients.
+
+    Parameters
+    ----------
+    equations : NormalEquations
+    log_spectrum : array of shape (L + 2,)
+        log a_0 .. log a_L and log delta; -inf for a level or a tail without variance.
+    noise : array of shape (T,)
+        tau2 of every target.
+    """
+    degrees, M = equations.degrees, len(equations.degrees)
+    spectrum, tail = np.exp(log_spectrum[:-1]), float(np.exp(log_spectrum[-1]))
+    scales = np.sqrt(spectrum)[degrees]
+    value, d_log_noise = equations.log_jacobian, np.empty(len(noise))
+    per_harmonic, means, factors = np.zeros(M), np.empty(equations.cross.shape), []
+    for t, tau2 in enumerate(noise):
+        if t and tau2 == noise[t - 1]:
+            factor = factors[-1]
+        else:
+            factor = Factor.of(equations.gram, scales, tau2)
+        factors.append(factor)
+        b, yy = equations.cross[:, t], equations.squares[t]
+        z = factor.inverse @ (scales * b) / tau2
+        mu = scales * z
+        tail_term = tail * equations.radii
+        value += (
+            -equations.weight / 2 * np.log(2 * np.pi * tau2)
+            - factor.log_determinant / 2
+            - (yy - b @ mu + tail_term) / (2 * tau2)
+        )
+        diagonal = factor.inverse.diagonal()
+        per_harmonic += (z**2 + diagonal - 1) / 2
+        # mu^T G mu = mu . (b - tau2 z / s): the normal equations, s G mu / tau2 = s b / tau2 - z
+        residual = yy - mu @ b - tau2 * (z @ z)
+        trace = tau2 * (M - diagonal.sum())  # tr(Sigma G)
+        d_log_noise[t] = -equations.weight / 2 + (residual + trace + tail_term) / (2 * tau2)
+        means[:, t] = mu
+    by_level = np.bincount(degrees, per_harmonic, len(spectrum))
+    d_log_tail = -tail * equations.radii * np.sum(0.5 / noise)
+    return Evidence(
+        float(value), np.append(by_level, d_log_tail), d_log_noise, means, tuple(factors)
+    )

@@ -1,0 +1,226 @@
+"""The evidence as a function of everything that is learned, with its gradient.
+
+A point is a set of `Hyperparameters`: the relevance, the kernel, the noise of every target
+and the parameters of the target's warp. `Objective` packs those that are free into a vector
+with bounds and weak priors, and answers value and gradient for an optimiser.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from vish.inference.evidence import Evidence, evidence
+from vish.inference.posterior import Posterior
+from vish.inference.relevance import relevance_gradient
+from vish.inference.sources import ArraySource
+from vish.inference.statistics import Geometry, Statistics
+from vish.sphere.projection import Projection
+
+NOISE_BOUNDS = (1e-8, 1e2)
+_LARGEST_RELEVANCE, _SMALLEST_RELEVANCE = 30.0, 1e-4
+# Weak priors (standard deviations): they decide only where the data do not.
+_LOG_RELEVANCE_SPREAD, _RELEVANCE_SPREAD, _LOG_VARIANCE_SPREAD = 3.0, 3.0, 5.0
+
+
+@dataclass(frozen=True, eq=False)
+class Hyperparameters:
+    """Everything that is learned but the weights of the harmonics."""
+
+    relevance: np.ndarray  # [D] or [p, D]
+    kernel: Any
+    noise: np.ndarray  # [T], in units of the standardised (and warped) targets
+    warp: Any = None
+
+    @property
+    def dimension(self) -> int:
+        return len(self.relevance) + 1
+
+    @property
+    def rank(self) -> int | None:
+        """Rows of the linear map; None for a diagonal."""
+        return None if self.relevance.ndim == 1 else len(self.relevance)
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """What stays fixed while hyperparameters are learned."""
+
+    source: ArraySource  # the rows, targets in their own units
+    centre: np.ndarray
+    scale: np.ndarray
+    target_shift: np.ndarray
+    target_scale: np.ndarray
+    noise_kind: str  # "constant" or "radial"
+    truncated: bool
+    live: np.ndarray  # [D] of bool: columns that are not constant
+    n_jobs: int | None = None
+
+    @cached_property
+    def weight(self) -> float:
+        weights = self.source.weights
+        return float(self.source.n_rows if weights is None else weights.sum())
+
+    def geometry(self, point: Hyperparameters, degree: int) -> Geometry:
+        projection = Projection(self.centre, self.scale, point.relevance)
+        targets = (self.noise_kind, self.target_shift, self.target_scale)
+        return Geometry(projection, degree, *targets, warp=point.warp)
+
+    def only_rows(self, n: int) -> "Setting":
+        """The first n rows (they are in random order of importance, all alike)."""
+        source = self.source
+        if n >= source.n_rows:
+            return self
+        weights = None if source.weights is None else source.weights[:n]
+        return replace(self, source=ArraySource(source.X[:n], source.y[:n], weights))
+
+    def statistics(self, point: Hyperparameters, degree: int) -> Statistics:
+        geometry = self.geometry(point, degree)
+        return Statistics.of_source(geometry, self.source, self.n_jobs)
+
+
+class Objective:
+    """Negative log posterior density per row, as a function of a vector.
+
+    Parameters
+    ----------
+    setting : Setting
+    start : Hyperparameters
+        Gives the values that are not learned, and the shape of those that are.
+    degree : int
+    learn_relevance, learn_rest : bool
+        What is free: the relevance; kernel, noise and warp.
+    """
+
+    def __init__(
+        self,
+        setting: Setting,
+        start: Hyperparameters,
+        degree: int,
+        learn_relevance: bool = True,
+        learn_rest: bool = True,
+    ) -> None:
+        self.setting, self.start, self.degree = setting, start, degree
+        self._relevance = learn_relevance and bool(setting.live.any())
+        self._rest = learn_rest
+        self._diagonal = start.relevance.ndim == 1
+        self._typical = 1 / np.sqrt(max(1, setting.live.sum()))
+
+    # ---- vectors and points
+
+    def pack(self, point: Hyperparameters) -> np.ndarray:
+        parts = []
+        if self._relevance:
+            free = point.relevance[..., self.setting.live]
+            parts.append(np.log(np.abs(free)) if self._diagonal else free.ravel())
+        if self._rest:
+            parts += [point.kernel.log_parameters, np.log(point.noise)]
+            if point.warp is not None:
+                parts.append(point.warp.parameters)
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def unpack(self, vector: np.ndarray) -> Hyperparameters:
+        point, place = self.start, 0
+
+        def take(n: int) -> np.ndarray:
+            nonlocal place
+            place += n
+            return vector[place - n : place]
+
+        if self._relevance:
+            relevance = np.zeros(point.relevance.shape)
+            free = relevance[..., self.setting.live]
+            values = take(free.size).reshape(free.shape)
+            relevance[..., self.setting.live] = np.exp(values) if self._diagonal else values
+            point = replace(point, relevance=relevance)
+        if self._rest:
+            kernel = point.kernel.with_log_parameters(take(len(point.kernel.log_parameters)))
+            point = replace(point, kernel=kernel, noise=np.exp(take(len(point.noise))))
+            if point.warp is not None:
+                warp = point.warp.with_parameters(take(len(point.warp.parameters)))
+                point = replace(point, warp=warp)
+        return point
+
+    @cached_property
+    def bounds(self) -> np.ndarray:
+        parts = []
+        if self._relevance:
+            free = self.start.relevance[..., self.setting.live].size
+            limits = (
+                np.log([_SMALLEST_RELEVANCE, _LARGEST_RELEVANCE])
+                if self._diagonal
+                else np.array([-_LARGEST_RELEVANCE, _LARGEST_RELEVANCE])
+            )
+            parts.append(np.tile(limits, (free, 1)))
+        if self._rest:
+            parts.append(self.start.kernel.log_bounds)
+            parts.append(np.tile(np.log(NOISE_BOUNDS), (len(self.start.noise), 1)))
+            if self.start.warp is not None:
+                parts.append(self.start.warp.bounds)
+        return np.vstack(parts)
+
+    # ---- value and gradient
+
+    def evaluate(self, point: Hyperparameters) -> tuple[Evidence, Geometry, np.ndarray, np.ndarray]:
+        """Evidence of a point (in standardised units), with what its gradient needs."""
+        setting = self.setting
+        statistics = setting.statistics(point, self.degree)
+        log_spectrum, jacobian = point.kernel.log_spectrum_and_gradient(
+            point.dimension, self.degree, truncated=setting.truncated
+        )
+        result = evidence(statistics.normal_equations, log_spectrum, point.noise)
+        return result, statistics.geometry, log_spectrum, jacobian
+
+    def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
+        """Negative log density per row, and its gradient."""
+        point, setting = self.unpack(vector), self.setting
+        result, geometry, log_spectrum, jacobian = self.evaluate(point)
+        value, parts = result.value, []
+        tail = float(np.exp(log_spectrum[-1]))
+        if self._relevance:
+            gradient = relevance_gradient(
+                geometry, setting.source, result, point.noise, tail,
+                np.zeros(len(point.noise)), setting.n_jobs,
+            )  # fmt: skip
+            free = point.relevance[..., setting.live]
+            gradient = gradient[..., setting.live]
+            if self._diagonal:
+                deviation = np.log(free / self._typical)
+                value -= np.sum(deviation**2) / (2 * _LOG_RELEVANCE_SPREAD**2)
+                gradient = gradient * free - deviation / _LOG_RELEVANCE_SPREAD**2
+            else:
+                value -= np.sum(free**2) / (2 * _RELEVANCE_SPREAD**2)
+                gradient = gradient - free / _RELEVANCE_SPREAD**2
+            parts.append(gradient.ravel())
+        if self._rest:
+            theta = point.kernel.log_parameters
+            variances = np.array(["variance" in name for name in point.kernel.parameter_names])
+            prior = np.where(variances, theta, 0.0)
+            value -= np.sum(prior**2) / (2 * _LOG_VARIANCE_SPREAD**2)
+            parts += [
+                jacobian.T @ result.d_log_spectrum - prior / _LOG_VARIANCE_SPREAD**2,
+                result.d_log_noise,
+            ]
+            if point.warp is not None:
+                parts.append(self._warp_gradient(point, geometry, result))
+        n = self.setting.weight
+        return -value / n, -np.concatenate(parts) / n
+
+    def _warp_gradient(self, point, geometry, result):
+        """dE/d(parameters of the warp).
+
+        E depends on the warped targets z by dE/dz = -(z - psi . mu) / tau2, and on the
+        warp's slope by sum log |dz/dy|.
+        """
+        source = self.setting.source
+        omega = np.ones(source.n_rows) if source.weights is None else source.weights
+        posterior = Posterior.of(geometry, result)
+        mean = posterior.moments(source.X, False, self.setting.n_jobs).mean  # [n, T]
+        slope = -(geometry.standardise(source.y).T - mean) / point.noise
+        if geometry.noise == "radial":
+            _, radii = geometry.projection.project(source.X)
+            slope = slope / radii[:, None] ** 2
+        standard = (source.y - geometry.target_shift) / geometry.target_scale
+        d_z, d_log_slope = point.warp.parameter_gradients(standard)  # [P, n, T] each
+        return np.einsum("n,pnt->p", omega, slope * d_z + d_log_slope)

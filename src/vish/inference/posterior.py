@@ -1,0 +1,176 @@
+r"""The posterior of the weights, factored once, evaluated anywhere.
+
+.. math:: f(x) = \sum_m v_m \psi_m(x), \qquad v \mid y \sim N(\mu, \Sigma)
+
+The mean is a polynomial of degree L on the sphere, the variance one of degree 2L; both are
+evaluated as such, without features, in blocks of rows. Where the prior is much wider than
+the posterior the variance polynomial cancels, so it is checked against a sum of squares
+when the posterior is built; where they disagree the sum of squares is used.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from vish.inference.evidence import Evidence
+from vish.inference.statistics import Geometry
+from vish.sphere.harmonics import HarmonicBasis
+from vish.sphere.threads import map_in_order, row_chunks
+
+_AGREEMENT = 1e-6  # largest relative error of a variance by its polynomial
+
+
+class Moments(NamedTuple):
+    """Mean and variance of f at some rows, in the units of the geometry.  [n, T] each"""
+
+    mean: np.ndarray
+    variance: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """Gaussian posterior of the weights of every target.
+
+    Parameters
+    ----------
+    geometry : Geometry
+        Of the rows; its degree is that of the means.
+    means : array of shape (M, T)
+    roots : one array of shape (M, M) per target
+        root^T root is the covariance of the weights.
+    tail : float
+        Variance beyond the degree, delta; adds delta r^2 to the variance of f.
+    """
+
+    geometry: Geometry
+    means: np.ndarray
+    roots: tuple[np.ndarray, ...]
+    tail: float = 0.0
+
+    @classmethod
+    def of(cls, geometry: Geometry, result: Evidence, tail: float = 0.0) -> "Posterior":
+        return cls(geometry, result.means, tuple(f.root for f in result.factors), tail)
+
+    @cached_property
+    def covariances(self) -> tuple[np.ndarray, ...]:
+        """Sigma of every target.  [M, M] each"""
+        return _once(lambda root: root.T @ root, self.roots)
+
+    @cached_property
+    def _basis(self) -> HarmonicBasis:
+        return HarmonicBasis(self.geometry.projection.dimension, self.geometry.degree)
+
+    @cached_property
+    def _linear(self):
+        return self.geometry.engine.linear_form(self.means)
+
+    @cached_property
+    def _quadratic(self):
+        """One quadratic form per target."""
+        return _once(self.geometry.engine.quadratic_form, self.covariances)
+
+    @cached_property
+    def polynomial_variance(self) -> bool:
+        """Whether the variance polynomial keeps its digits, at rows typical and far."""
+        rng = np.random.default_rng(0)
+        d = self.geometry.projection.dimension
+        spread = np.logspace(-2, 1.5, 64)[None, :]
+        points = np.vstack([rng.standard_normal((d - 1, 64)) * spread / np.sqrt(d), np.ones((1, 64))])
+        points /= np.sqrt((points**2).sum(axis=0))
+        features = self._basis.evaluate(points.T)
+        for root, form in {id(r): (r, f) for r, f in zip(self.roots, self._quadratic, strict=True)}.values():
+            squares = np.sum((features @ root.T) ** 2, axis=1)
+            error = np.abs(self.geometry.engine.quadratic(points, form) - squares)
+            if np.any(error > _AGREEMENT * squares):
+                return False
+        return True
+
+    def _variances(self, points: np.ndarray) -> np.ndarray:
+        """phi^T Sigma phi.  [d, n] -> [T, n]"""
+        if self.polynomial_variance:
+            return np.array(_once(lambda form: self.geometry.engine.quadratic(points, form), self._quadratic))
+        features = self._basis.evaluate(points.T, n_jobs=1)
+        return np.array(_once(lambda root: np.sum((features @ root.T) ** 2, axis=1), self.roots))
+
+    def moments_of_chunk(self, X: np.ndarray, with_variance: bool = True) -> Moments:
+        """Mean and variance of f at a few rows.  [n, D] -> [n, T] twice"""
+        points, r = self.geometry.projection.project_chunk(X)
+        mean = (r * self.geometry.engine.linear(points, self._linear)).T
+        if not with_variance:
+            return Moments(mean, np.empty_like(mean))
+        variance = r**2 * (np.maximum(self._variances(points), 0.0) + self.tail)
+        return Moments(mean, variance.T)
+
+    def moments(
+        self, X: np.ndarray, with_variance: bool = True, n_jobs: int | None = None
+    ) -> Moments:
+        """Mean and variance of f at all rows, in blocks.  [N, D] -> [N, T] twice"""
+        shape = (len(X), self.geometry.n_targets)
+        mean, variance = np.empty(shape), np.empty(shape if with_variance else (0, 0))
+        if with_variance:
+            self.polynomial_variance  # noqa: B018  decided once, not by every thread
+
+        def fill(rows: slice) -> None:
+            part = self.moments_of_chunk(X[rows], with_variance)
+            mean[rows] = part.mean
+            if with_variance:
+                variance[rows] = part.variance
+
+        for _ in map_in_order(fill, row_chunks(len(X)), n_jobs):
+            pass
+        return Moments(mean, variance)
+
+    def features(self, X: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+        """psi = r phi(xi).  [n, D] -> [n, M]"""
+        directions, radii = self.geometry.projection.project(X, n_jobs)
+        return self._basis.evaluate(directions, n_jobs) * radii[:, None]
+
+    def covariance(self, X: np.ndarray) -> np.ndarray:
+        """Joint covariance of f at the rows.  [n, D] -> [T, n, n]
+
+        The part beyond the degree is taken as independent between rows.
+        """
+        psi = self.features(X)
+        covariance = np.array(_once(lambda root: (psi @ root.T) @ (psi @ root.T).T, self.roots))
+        if self.tail:
+            _, radii = self.geometry.projection.project(X)
+            covariance[:, np.arange(len(X)), np.arange(len(X))] += self.tail * radii**2
+        return covariance
+
+    def draw_weights(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        """Draws of the weights.  -> [n, M, T]"""
+        draws = [
+            self.means[:, t] + rng.standard_normal((n, len(root))) @ root
+            for t, root in enumerate(self.roots)
+        ]
+        return np.stack(draws, axis=-1)
+
+    def gradients(self, X: np.ndarray) -> Moments:
+        """Gradients of mean and variance of f in the inputs.  [n, D] -> [n, T, D] twice"""
+        geometry, engine = self.geometry, self.geometry.engine
+        points, r = geometry.projection.project_chunk(X)
+        m = engine.linear(points, self._linear)
+        mean, variance = [], []
+        for t, form in enumerate(self._quadratic):
+            pick = np.zeros_like(m)
+            pick[t] = 1.0
+            tangent = engine.linear_pull_back(points, self._linear, pick)
+            mean.append(_ambient(geometry, points, tangent, m[t]))
+            v, v_gradient = engine.quadratic_gradient(points, form)
+            radial = 2 * r * (v + self.tail)
+            variance.append(_ambient(geometry, points, r * v_gradient, radial))
+        return Moments(np.stack(mean, axis=1), np.stack(variance, axis=1))
+
+
+def _ambient(geometry, points, tangent, radial):
+    """Gradient in the inputs from a gradient on the sphere and a radial derivative."""
+    radial = radial - np.einsum("in,in->n", points, tangent)
+    return geometry.projection.input_gradient(tangent + radial * points)
+
+
+def _once(function, items):
+    """function of every item, computed once for items that are the same object."""
+    results = {id(item): function(item) for item in {id(i): i for i in items}.values()}
+    return tuple(results[id(item)] for item in items)

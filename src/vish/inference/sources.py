@@ -1,0 +1,56 @@
+"""Where rows come from: the protocol of a row source, and rows held in memory.
+
+A source yields its rows as fixed chunks, cut by global row number alone: rows 0..4095, then
+4096..8191, and so on. Sums over chunks in their order then have the same bits whatever the
+source and the number of threads.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from vish.sphere.threads import row_chunks
+
+
+class Chunk(NamedTuple):
+    """Rows start, start + 1, ... of a source."""
+
+    start: int
+    X: np.ndarray  # [n, D]
+    y: np.ndarray  # [n, T]
+    weights: np.ndarray | None  # [n], or None for all 1
+
+
+class RowSource(Protocol):
+    """Anything that yields the same chunks of rows each time it is asked."""
+
+    n_inputs: int
+    n_rows: int | None  # None when unknown before reading
+
+    def chunks(self) -> Iterator[Chunk]:
+        """All rows, in order, cut at multiples of `CHUNK_ROWS`."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class ArraySource:
+    """Rows in memory (or in a memory map), read in place."""
+
+    X: np.ndarray  # [N, D]
+    y: np.ndarray  # [N, T]
+    weights: np.ndarray | None = None  # [N]
+
+    @property
+    def n_inputs(self) -> int:
+        return self.X.shape[1]
+
+    @property
+    def n_rows(self) -> int:
+        return self.X.shape[0]
+
+    def chunks(self) -> Iterator[Chunk]:
+        for rows in row_chunks(self.n_rows):
+            weights = None if self.weights is None else self.weights[rows]
+            yield Chunk(rows.start, self.X[rows], self.y[rows], weights)

@@ -1,0 +1,316 @@
+"""From rows on the sphere to Gram matrices, and from coefficients to values: two routes.
+
+An engine sums, over rows, products of two harmonics (and of harmonics with targets), and
+evaluates linear and quadratic forms in the harmonics with their gradients:
+
+    gram    G = sum_n weight_n phi_n phi_n^T        [M, M]
+    cross   b = sum_n target_n phi_n                [M, T]
+    linear     c^T phi(xi),      quadratic     phi(xi)^T S phi(xi)
+
+`PolynomialEngine` never evaluates a harmonic: it works on monomials and counts each moment
+once. `HarmonicEngine` evaluates the harmonics block by block; it is right for low
+dimensions at high degree, where monomials are badly conditioned. `choose_engine` picks one.
+
+Points are [d, n] with n a chunk of rows; chunks and threads are the caller's.
+"""
+
+from abc import ABC, abstractmethod
+from functools import lru_cache
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from vish.sphere.harmonics import HarmonicBasis
+from vish.sphere.memory import basis_size
+from vish.sphere.monomials import (
+    HarmonicMap,
+    MomentLayout,
+    condition_number,
+    last_order,
+)
+from vish.sphere.polynomial_kernels import (
+    accumulate_moments,
+    differentiate_quadratic,
+    evaluate_linear,
+    evaluate_quadratic,
+    pull_back_linear,
+)
+from vish.sphere.tiles import FIRST_TILE, TILE
+
+# Squared, this bounds what rounding errors of moments may grow to in the Gram matrix.
+_WORST_CONDITION = 100.0
+
+
+class Engine(ABC):
+    """What both routes answer; `name` is how the user asks for one."""
+
+    name: str
+
+    def __init__(self, dimension: int, degree: int) -> None:
+        self.dimension, self.degree = dimension, degree
+
+    @property
+    def n_harmonics(self) -> int:
+        """M."""
+        return basis_size(self.dimension, self.degree)
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """Length of the vector of sums that stands for G."""
+
+    @abstractmethod
+    def accumulate(
+        self, points: np.ndarray, weights: np.ndarray, targets: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Sums of one chunk: those that stand for G, and those that stand for b [M, T].
+
+        points [d, n], weights [n], targets [T, n] (with their weights already on).
+        """
+
+    @abstractmethod
+    def gram(self, sums: np.ndarray) -> np.ndarray:
+        """G from its sums.  -> [M, M]"""
+
+    @abstractmethod
+    def cross(self, sums: np.ndarray) -> np.ndarray:
+        """b from its sums.  [M, T] -> [M, T]"""
+
+    @abstractmethod
+    def linear_form(self, coefficients: np.ndarray) -> Any:
+        """Prepare c^T phi for evaluation.  [M, T]"""
+
+    @abstractmethod
+    def quadratic_form(self, matrix: np.ndarray) -> Any:
+        """Prepare phi^T S phi for evaluation.  [M, M], symmetric"""
+
+    @abstractmethod
+    def linear(self, points: np.ndarray, form: Any) -> np.ndarray:
+        """Values of a linear form.  [d, n] -> [T, n]"""
+
+    @abstractmethod
+    def linear_pull_back(self, points: np.ndarray, form: Any, weights: np.ndarray) -> np.ndarray:
+        """Gradient of sum_t weights[t, n] c_t^T phi in the points.  -> [d, n]
+
+        Only its part tangent to the sphere has a meaning of its own.
+        """
+
+    @abstractmethod
+    def quadratic(self, points: np.ndarray, form: Any) -> np.ndarray:
+        """Values of a quadratic form.  [d, n] -> [n]"""
+
+    @abstractmethod
+    def quadratic_gradient(self, points: np.ndarray, form: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Values of a quadratic form and gradients in the points.  -> [n], [d, n]"""
+
+
+class PolynomialEngine(Engine):
+    """Moments of degree 2L and 2L-1, and polynomials of those degrees."""
+
+    name = "moments"
+    _sum_block, _form_block = 160, 64  # rows per block; the longer one when rows are summed
+
+    def __init__(self, dimension: int, degree: int) -> None:
+        super().__init__(dimension, degree)
+        self._layout = layout = MomentLayout(dimension, degree)
+        self._sum_tiles = layout.tiles(TILE, FIRST_TILE)
+        self._form_tiles = layout.tiles(TILE, 1)
+        self._transposed_tiles = layout.tiles(TILE, 1, transposed=True)
+        self._map = HarmonicMap(dimension, degree)
+        upper, lower = last_order(dimension, degree), last_order(dimension, degree - 1)
+        self._even = layout.index(upper, upper)  # places of the moments of degree 2L
+        self._odd = layout.index(upper, lower)
+        self._build = (layout.plan, layout.staircase)
+
+    @property
+    def size(self) -> int:
+        return self._layout.size
+
+    def accumulate(self, points, weights, targets):
+        layout, tiles = self._layout, self._sum_tiles
+        sums = np.zeros(tiles.starts[-1])
+        cross = np.zeros((self.n_harmonics, len(targets)))
+        shape = (*self._build, layout.first_rows, tiles.starts, self._sum_block)
+        accumulate_moments(points, weights, targets, *shape, sums, cross)
+        return sums[tiles.gather], cross[layout.place]
+
+    def gram(self, sums):
+        even, odd = sums[self._even], sums[self._odd]
+        # |xi| = 1: the moments of degree 2L-2 are sums of those of degree 2L
+        lower = sum(even[np.ix_(row, row)] for row in self._map.raising)
+        upper_rows, lower_rows = self._map.rows
+        to_upper, to_lower = self._map.matrices
+        gram = np.empty((self.n_harmonics, self.n_harmonics))
+        gram[np.ix_(upper_rows, upper_rows)] = to_upper @ (to_upper @ even).T
+        gram[np.ix_(lower_rows, lower_rows)] = to_lower @ (to_lower @ lower).T
+        mixed = (to_lower @ (to_upper @ odd).T).T
+        gram[np.ix_(upper_rows, lower_rows)] = mixed
+        gram[np.ix_(lower_rows, upper_rows)] = mixed.T
+        return (gram + gram.T) / 2
+
+    def cross(self, sums):
+        split = self._even.shape[0]
+        cross = np.empty_like(sums)
+        for rows, matrix, part in zip(
+            self._map.rows, self._map.matrices, (sums[:split], sums[split:]), strict=True
+        ):
+            cross[rows] = matrix @ part
+        return cross
+
+    def linear_form(self, coefficients):
+        parts = [
+            matrix.T @ coefficients[rows]
+            for rows, matrix in zip(self._map.rows, self._map.matrices, strict=True)
+        ]
+        return np.ascontiguousarray(np.vstack(parts)[self._layout.order])
+
+    def quadratic_form(self, matrix):
+        """The adjoint of `gram`: contract the matrix with the map, add equal monomials."""
+        upper_rows, lower_rows = self._map.rows
+        to_upper, to_lower = self._map.matrices
+
+        def contract(left, block, right):
+            return left.T @ (right.T @ block.T).T
+
+        even = contract(to_upper, matrix[np.ix_(upper_rows, upper_rows)], to_upper)
+        odd = 2 * contract(to_upper, matrix[np.ix_(upper_rows, lower_rows)], to_lower)
+        lower = contract(to_lower, matrix[np.ix_(lower_rows, lower_rows)], to_lower)
+        for row in self._map.raising:
+            even[np.ix_(row, row)] += lower
+        coefficients = np.bincount(self._even.ravel(), even.ravel(), self.size)
+        coefficients += np.bincount(self._odd.ravel(), odd.ravel(), self.size)
+        return self._form_tiles.pad(coefficients), self._transposed_tiles.pad(coefficients)
+
+    def linear(self, points, form):
+        out = np.empty((form.shape[1], points.shape[1]))
+        evaluate_linear(points, form, *self._build, self._form_block, out)
+        return out
+
+    def linear_pull_back(self, points, form, weights):
+        out = np.empty_like(points)
+        pull_back_linear(points, form, weights, *self._build, self._form_block, out)
+        return out
+
+    def quadratic(self, points, form):
+        out = np.empty(points.shape[1])
+        shape = (self._layout.first_rows, self._form_tiles.starts, self._form_block)
+        evaluate_quadratic(points, form[0], *self._build, *shape, out)
+        return out
+
+    def quadratic_gradient(self, points, form):
+        values, gradient = np.empty(points.shape[1]), np.empty_like(points)
+        starts = (self._form_tiles.starts, self._transposed_tiles.starts)
+        shape = (self._layout.first_rows, *starts, self._form_block)
+        differentiate_quadratic(points, *form, *self._build, *shape, values, gradient)
+        return values, gradient
+
+
+class _OneBlasThread:
+    """Hold BLAS at one thread while any of our threads is inside.
+
+    The number is the process's, not the thread's: the first one in sets it and the last one
+    out restores it, or overlapping chunks would restore each other's 1.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._inside = Lock(), 0
+        self._controller: ThreadpoolController | None = None
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._controller = self._controller or ThreadpoolController()
+                self._limit = self._controller.limit(limits=1, user_api="blas")
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limit.restore_original_limits()
+
+
+_one_blas_thread = _OneBlasThread()
+
+
+class HarmonicEngine(Engine):
+    """Harmonic features of a chunk, and products of matrices (one BLAS thread per chunk)."""
+
+    name = "features"
+
+    def __init__(self, dimension: int, degree: int) -> None:
+        super().__init__(dimension, degree)
+        self._basis = HarmonicBasis(dimension, degree)
+        self._upper = np.triu_indices(self.n_harmonics)
+
+    @property
+    def size(self) -> int:
+        return len(self._upper[0])
+
+    def _features(self, points):
+        return self._basis.evaluate(points.T, n_jobs=1)
+
+    def accumulate(self, points, weights, targets):
+        features = self._features(points)
+        with _one_blas_thread:
+            gram = (features * weights[:, None]).T @ features
+            return gram[self._upper], features.T @ targets.T
+
+    def gram(self, sums):
+        gram = np.empty((self.n_harmonics, self.n_harmonics))
+        gram[self._upper] = sums
+        gram.T[self._upper] = sums
+        return gram
+
+    def cross(self, sums):
+        return sums
+
+    def linear_form(self, coefficients):
+        return coefficients
+
+    def quadratic_form(self, matrix):
+        return matrix
+
+    def linear(self, points, form):
+        return form.T @ self._features(points).T
+
+    def linear_pull_back(self, points, form, weights):
+        return self._basis.pull_back(points.T, weights.T @ form.T, n_jobs=1).T
+
+    def quadratic(self, points, form):
+        features = self._features(points)
+        return np.einsum("nm,nm->n", features @ form, features)
+
+    def quadratic_gradient(self, points, form):
+        features = self._features(points)
+        half = features @ form
+        gradient = self._basis.pull_back(points.T, 2 * half, n_jobs=1).T
+        return np.einsum("nm,nm->n", half, features), np.ascontiguousarray(gradient)
+
+
+_ENGINES: dict[str, type[Engine]] = {
+    engine.name: engine for engine in (PolynomialEngine, HarmonicEngine)
+}
+
+
+@lru_cache(maxsize=32)
+def choose_engine(dimension: int, degree: int, name: str = "auto") -> Engine:
+    """The engine for a dimension and degree, by conditioning and cost.
+
+    Parameters
+    ----------
+    name : {"auto", "moments", "features"}
+        Force one of the routes.
+    """
+    if name != "auto":
+        return _ENGINES[name](dimension, degree)
+    if degree == 0 or condition_number(dimension, degree) > _WORST_CONDITION:
+        return HarmonicEngine(dimension, degree)
+    M = basis_size(dimension, degree)
+    moments = MomentLayout(dimension, degree).size + 8 * M  # building a monomial costs about 8
+    return (PolynomialEngine if moments < M * (M + 1) // 2 + 8 * M else HarmonicEngine)(
+        dimension, degree
+    )
