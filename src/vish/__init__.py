@@ -8,15 +8,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from vish.estimators.regressor import VISHRegressor
+    from vish.estimators.storage import load
     from vish.estimators.transformer import SphericalHarmonics
 
 # Where each public name lives.
 _HOMES = {
     "SphericalHarmonics": "vish.estimators.transformer",
+    "VISHRegressor": "vish.estimators.regressor",
+    "load": "vish.estimators.storage",
 }
-_MODULES = ("kernels", "sphere")
+_MODULES = ("kernels", "likelihoods", "sphere")
 
-__all__ = ["SphericalHarmonics", "__version__", "kernels", "sphere"]
+__all__ = [
+    "SphericalHarmonics",
+    "VISHRegressor",
+    "__version__",
+    "kernels",
+    "likelihoods",
+    "load",
+    "sphere",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from vish.inference.sources import ArraySource
 from vish.inference.statistics import Geometry, Statistics
@@ -156,8 +156,6 @@ def test_chunks_in_threads_leave_blas_as_they_found_it(rng):
     projection = Projection(np.zeros(2), np.ones(2), np.ones(2))
     geometry = Geometry(projection, 8, "constant", np.zeros(1), np.ones(1), "features")
     source = ArraySource(rng.standard_normal((50_000, 2)), np.zeros((50_000, 1)))
-    from threadpoolctl import threadpool_limits
-
     with threadpool_limits(3, "blas"):
         before = blas_threads()
         Statistics.of_source(geometry, source, n_jobs=4)

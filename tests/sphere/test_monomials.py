@@ -133,7 +133,9 @@ def test_the_map_gives_the_harmonics(rng, dimension, degree):
     x /= np.linalg.norm(x, axis=1, keepdims=True)
     harmonic_map = HarmonicMap(dimension, degree)
     values = HarmonicBasis(dimension, degree).evaluate(x)
-    np.testing.assert_array_equal(np.sort(np.concatenate(harmonic_map.rows)), range(values.shape[1]))
+    np.testing.assert_array_equal(
+        np.sort(np.concatenate(harmonic_map.rows)), range(values.shape[1])
+    )
     for p in (0, 1):
         by_monomials = harmonic_map.matrices[p] @ monomials(x, dimension, degree - p).T
         np.testing.assert_allclose(by_monomials.T, values[:, harmonic_map.rows[p]], atol=1e-12)

@@ -69,7 +69,7 @@ class SphericalHarmonics(TransformerMixin, BaseEstimator):
         """
         X = validate_data(self, X, dtype=(np.float64, np.float32))
         D = X.shape[1]
-        centre, scale = centre_and_scale(X) if self.scaling is None else self.scaling
+        centre, scale = centre_and_scale(X)[:2] if self.scaling is None else self.scaling
         relevance = 1 / np.sqrt(D) if self.relevance is None else np.asarray(self.relevance)
         if np.ndim(relevance) == 0:
             relevance = np.full(D, relevance)

@@ -22,7 +22,8 @@ from scipy.linalg.lapack import dpotrf, dpotri, dtrtri
 from vish.inference.statistics import NormalEquations
 
 # Above this, rounding in G could push an eigenvalue of B below 1: clip eigenvalues instead.
-_WORST_DIAGONAL = 1e13
+_WORST_DIAGONAL = 1e10
+_ROUNDING = 1e-14  # of yy, the least that a sum of squared residuals can be told from zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +53,17 @@ class Factor:
                 return cls(scales, log_determinant, inverse, triangle, None)
             B[np.diag_indices_from(B)] -= 1.0
         values, vectors = eigh(B)
-        values = 1.0 + np.maximum(values, 0.0)
+        noise_floor = len(B) * np.finfo(float).eps * values[-1]  # below it, rounding alone
+        values = 1.0 + np.where(values > noise_floor, values, 0.0)
         inverse = (vectors / values) @ vectors.T
         return cls(scales, float(np.log(values).sum()), inverse, None, (values, vectors))
+
+    def solve(self, right: np.ndarray) -> np.ndarray:
+        """B^{-1} right, for a right side s b; directions that no row has touched give 0."""
+        if self.eigen is None:
+            return self.inverse @ right
+        values, vectors = self.eigen
+        return vectors @ np.where(values > 1.0, vectors.T @ right / values, 0.0)
 
     @cached_property
     def root(self) -> np.ndarray:
@@ -86,9 +95,7 @@ class Evidence:
     factors: tuple[Factor, ...]  # one per target
 
 
-def evidence(
-    equations: NormalEquations, log_spectrum: np.ndarray, noise: np.ndarray
-) -> Evidence:
+def evidence(equations: NormalEquations, log_spectrum: np.ndarray, noise: np.ndarray) -> Evidence:
     """Log evidence (a lower bound of it, with a tail) and its gradients.
 
     Parameters
@@ -103,7 +110,8 @@ def evidence(
     spectrum, tail = np.exp(log_spectrum[:-1]), float(np.exp(log_spectrum[-1]))
     scales = np.sqrt(spectrum)[degrees]
     value, d_log_noise = equations.log_jacobian, np.empty(len(noise))
-    per_harmonic, means, factors = np.zeros(M), np.empty(equations.cross.shape), []
+    per_harmonic, means = np.zeros(M), np.empty(equations.cross.shape)
+    factors: list[Factor] = []
     for t, tau2 in enumerate(noise):
         if t and tau2 == noise[t - 1]:
             factor = factors[-1]
@@ -111,18 +119,19 @@ def evidence(
             factor = Factor.of(equations.gram, scales, tau2)
         factors.append(factor)
         b, yy = equations.cross[:, t], equations.squares[t]
-        z = factor.inverse @ (scales * b) / tau2
+        z = factor.solve(scales * b) / tau2
         mu = scales * z
+        misfit = max(yy - b @ mu, tau2 * (z @ z), _ROUNDING * yy)  # |y - psi mu|^2 + tau2 |z|^2
         tail_term = tail * equations.radii
         value += (
             -equations.weight / 2 * np.log(2 * np.pi * tau2)
             - factor.log_determinant / 2
-            - (yy - b @ mu + tail_term) / (2 * tau2)
+            - (misfit + tail_term) / (2 * tau2)
         )
         diagonal = factor.inverse.diagonal()
         per_harmonic += (z**2 + diagonal - 1) / 2
-        # mu^T G mu = mu . (b - tau2 z / s): the normal equations, s G mu / tau2 = s b / tau2 - z
-        residual = yy - mu @ b - tau2 * (z @ z)
+        # |y - psi mu|^2, as s G mu / tau2 = s b / tau2 - z
+        residual = misfit - tau2 * (z @ z)
         trace = tau2 * (M - diagonal.sum())  # tr(Sigma G)
         d_log_noise[t] = -equations.weight / 2 + (residual + trace + tail_term) / (2 * tau2)
         means[:, t] = mu

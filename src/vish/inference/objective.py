@@ -18,7 +18,7 @@ from vish.inference.sources import ArraySource
 from vish.inference.statistics import Geometry, Statistics
 from vish.sphere.projection import Projection
 
-NOISE_BOUNDS = (1e-8, 1e2)
+NOISE_BOUNDS = (1e-7, 1e2)
 _LARGEST_RELEVANCE, _SMALLEST_RELEVANCE = 30.0, 1e-4
 # Weak priors (standard deviations): they decide only where the data do not.
 _LOG_RELEVANCE_SPREAD, _RELEVANCE_SPREAD, _LOG_VARIANCE_SPREAD = 3.0, 3.0, 5.0
@@ -78,6 +78,14 @@ class Setting:
     def statistics(self, point: Hyperparameters, degree: int) -> Statistics:
         geometry = self.geometry(point, degree)
         return Statistics.of_source(geometry, self.source, self.n_jobs)
+
+
+def log_prior_of_kernel(kernel) -> tuple[float, np.ndarray]:
+    """Weak prior on the log of every variance of the kernel, and its gradient."""
+    variances = np.array(["variance" in name for name in kernel.parameter_names], dtype=bool)
+    deviation = np.where(variances, kernel.log_parameters, 0.0)
+    value = -float(np.sum(deviation**2)) / (2 * _LOG_VARIANCE_SPREAD**2)
+    return value, -deviation / _LOG_VARIANCE_SPREAD**2
 
 
 class Objective:
@@ -194,14 +202,9 @@ class Objective:
                 gradient = gradient - free / _RELEVANCE_SPREAD**2
             parts.append(gradient.ravel())
         if self._rest:
-            theta = point.kernel.log_parameters
-            variances = np.array(["variance" in name for name in point.kernel.parameter_names])
-            prior = np.where(variances, theta, 0.0)
-            value -= np.sum(prior**2) / (2 * _LOG_VARIANCE_SPREAD**2)
-            parts += [
-                jacobian.T @ result.d_log_spectrum - prior / _LOG_VARIANCE_SPREAD**2,
-                result.d_log_noise,
-            ]
+            prior, slope = log_prior_of_kernel(point.kernel)
+            value += prior
+            parts += [jacobian.T @ result.d_log_spectrum + slope, result.d_log_noise]
             if point.warp is not None:
                 parts.append(self._warp_gradient(point, geometry, result))
         n = self.setting.weight

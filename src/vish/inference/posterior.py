@@ -5,7 +5,8 @@ r"""The posterior of the weights, factored once, evaluated anywhere.
 The mean is a polynomial of degree L on the sphere, the variance one of degree 2L; both are
 evaluated as such, without features, in blocks of rows. Where the prior is much wider than
 the posterior the variance polynomial cancels, so it is checked against a sum of squares
-when the posterior is built; where they disagree the sum of squares is used.
+when the posterior is built. Where they disagree the sum of squares is used: everywhere, or
+at the rows whose variance is too small for the error seen.
 """
 
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from vish.sphere.harmonics import HarmonicBasis
 from vish.sphere.threads import map_in_order, row_chunks
 
 _AGREEMENT = 1e-6  # largest relative error of a variance by its polynomial
+_SAFETY = 4.0  # how much larger an error may be than those seen
 
 
 class Moments(NamedTuple):
@@ -72,27 +74,55 @@ class Posterior:
         return _once(self.geometry.engine.quadratic_form, self.covariances)
 
     @cached_property
-    def polynomial_variance(self) -> bool:
-        """Whether the variance polynomial keeps its digits, at rows typical and far."""
+    def _polynomial_check(self) -> tuple[np.ndarray, np.ndarray]:
+        """Errors of the variance polynomials, and their values, at rows typical and far.
+
+        [T, 64] each.
+        """
         rng = np.random.default_rng(0)
         d = self.geometry.projection.dimension
-        spread = np.logspace(-2, 1.5, 64)[None, :]
-        points = np.vstack([rng.standard_normal((d - 1, 64)) * spread / np.sqrt(d), np.ones((1, 64))])
+        spread = np.logspace(-2, 1.5, 64) / np.sqrt(d)
+        points = np.vstack([rng.standard_normal((d - 1, 64)) * spread, np.ones((1, 64))])
         points /= np.sqrt((points**2).sum(axis=0))
-        features = self._basis.evaluate(points.T)
-        for root, form in {id(r): (r, f) for r, f in zip(self.roots, self._quadratic, strict=True)}.values():
-            squares = np.sum((features @ root.T) ** 2, axis=1)
-            error = np.abs(self.geometry.engine.quadratic(points, form) - squares)
-            if np.any(error > _AGREEMENT * squares):
-                return False
-        return True
+        squares = self._sums_of_squares(points)
+        return np.abs(self._polynomials(points) - squares), squares
 
-    def _variances(self, points: np.ndarray) -> np.ndarray:
-        """phi^T Sigma phi.  [d, n] -> [T, n]"""
-        if self.polynomial_variance:
-            return np.array(_once(lambda form: self.geometry.engine.quadratic(points, form), self._quadratic))
+    @cached_property
+    def polynomial_variance(self) -> bool:
+        """Whether the variance polynomial keeps its digits."""
+        errors, squares = self._polynomial_check
+        return not np.any(errors > _AGREEMENT * squares)
+
+    @cached_property
+    def _least_variances(self) -> np.ndarray:
+        """Below these, next to rows of small noise, the polynomials lose digits.  [T]
+
+        The harmonics have the same length everywhere on the sphere, so the error is about
+        as large everywhere, whatever the variance.
+        """
+        errors, squares = self._polynomial_check
+        rounding = np.finfo(float).eps * squares.max(axis=1)
+        return np.maximum(_SAFETY * errors.max(axis=1), rounding) / _AGREEMENT
+
+    def _polynomials(self, points: np.ndarray) -> np.ndarray:
+        """phi^T Sigma phi as polynomials.  [d, n] -> [T, n]"""
+        quadratic = self.geometry.engine.quadratic
+        return np.array(_once(lambda form: quadratic(points, form), self._quadratic))
+
+    def _sums_of_squares(self, points: np.ndarray) -> np.ndarray:
+        """phi^T Sigma phi = |root phi|^2.  [d, n] -> [T, n]"""
         features = self._basis.evaluate(points.T, n_jobs=1)
         return np.array(_once(lambda root: np.sum((features @ root.T) ** 2, axis=1), self.roots))
+
+    def _variances(self, points: np.ndarray) -> np.ndarray:
+        """phi^T Sigma phi, by the form that keeps its digits.  [d, n] -> [T, n]"""
+        if not self.polynomial_variance:
+            return self._sums_of_squares(points)
+        variances = self._polynomials(points)
+        doubtful = np.any(variances < self._least_variances[:, None], axis=0)
+        if doubtful.any():
+            variances[:, doubtful] = self._sums_of_squares(points[:, doubtful])
+        return variances
 
     def moments_of_chunk(self, X: np.ndarray, with_variance: bool = True) -> Moments:
         """Mean and variance of f at a few rows.  [n, D] -> [n, T] twice"""
@@ -100,7 +130,7 @@ class Posterior:
         mean = (r * self.geometry.engine.linear(points, self._linear)).T
         if not with_variance:
             return Moments(mean, np.empty_like(mean))
-        variance = r**2 * (np.maximum(self._variances(points), 0.0) + self.tail)
+        variance = r**2 * (self._variances(points) + self.tail)
         return Moments(mean, variance.T)
 
     def moments(
@@ -110,7 +140,7 @@ class Posterior:
         shape = (len(X), self.geometry.n_targets)
         mean, variance = np.empty(shape), np.empty(shape if with_variance else (0, 0))
         if with_variance:
-            self.polynomial_variance  # noqa: B018  decided once, not by every thread
+            self._least_variances  # noqa: B018  decided once, not by every thread
 
         def fill(rows: slice) -> None:
             part = self.moments_of_chunk(X[rows], with_variance)
@@ -146,6 +176,10 @@ class Posterior:
             for t, root in enumerate(self.roots)
         ]
         return np.stack(draws, axis=-1)
+
+    def combine(self, X: np.ndarray, weights: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+        """The function with the given weights, such as a draw.  [n, D], [M, T] -> [n, T]"""
+        return Posterior(self.geometry, weights, self.roots).moments(X, False, n_jobs).mean
 
     def gradients(self, X: np.ndarray) -> Moments:
         """Gradients of mean and variance of f in the inputs.  [n, D] -> [n, T, D] twice"""

@@ -26,8 +26,13 @@ class Chunk(NamedTuple):
 class RowSource(Protocol):
     """Anything that yields the same chunks of rows each time it is asked."""
 
-    n_inputs: int
-    n_rows: int | None  # None when unknown before reading
+    @property
+    def n_inputs(self) -> int: ...
+
+    @property
+    def n_rows(self) -> int | None:
+        """None when unknown before reading."""
+        ...
 
     def chunks(self) -> Iterator[Chunk]:
         """All rows, in order, cut at multiples of `CHUNK_ROWS`."""

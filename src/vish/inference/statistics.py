@@ -110,9 +110,8 @@ class Statistics:
     @classmethod
     def zero(cls, geometry: Geometry) -> "Statistics":
         engine, T = geometry.engine, geometry.n_targets
-        return cls(
-            geometry, np.zeros(engine.size), np.zeros((engine.n_harmonics, T)), np.zeros(T), 0.0, 0.0, 0
-        )  # fmt: skip
+        moments, cross = np.zeros(engine.size), np.zeros((engine.n_harmonics, T))
+        return cls(geometry, moments, cross, np.zeros(T), 0.0, 0.0, 0)
 
     @classmethod
     def of_chunk(cls, geometry: Geometry, chunk: Chunk) -> "Statistics":
@@ -188,14 +187,14 @@ class Statistics:
         engine = self.geometry.engine
         gram = engine.gram(self.moments)
         sizes = level_sizes(engine.dimension, engine.degree)
+        radial = self.geometry.noise == "radial"
         return NormalEquations(
             gram,
             engine.cross(self.cross),
             self.squares,
             self.weight,
             float(gram[0, 0]),
-            self.log_slopes
-            - (self.log_radii * self.geometry.n_targets if self.geometry.noise == "radial" else 0.0),
+            self.log_slopes - (self.geometry.n_targets * self.log_radii if radial else 0.0),
             np.repeat(np.arange(engine.degree + 1), sizes),
             engine.dimension,
             np.zeros(self.geometry.n_targets),
@@ -243,6 +242,4 @@ class NormalEquations:
     def at_degree(self, degree: int) -> "NormalEquations":
         """Those of a lower degree: the leading block."""
         M = int(np.searchsorted(self.degrees, degree, side="right"))
-        return replace(
-            self, gram=self.gram[:M, :M], cross=self.cross[:M], degrees=self.degrees[:M]
-        )
+        return replace(self, gram=self.gram[:M, :M], cross=self.cross[:M], degrees=self.degrees[:M])

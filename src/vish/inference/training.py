@@ -14,13 +14,16 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize
 
-from vish.inference.evidence import evidence
 from vish.inference.objective import Hyperparameters, Objective, Setting
 from vish.sphere.memory import basis_size
 
 _EARLY_ROWS = 4096  # the first stages do not need more
-_LOW_FEATURES = 250  # a basis this small is cheap to learn on
-_LOOSE, _TIGHT = 1e-5, 1e-7  # change of the log density per row that ends a stage
+_LOW_FEATURES = 300  # a basis this small is cheap to learn on
+_MOST_DIRECTIONS = 20  # rows of a linear map that is learned whole
+_TOP_DEGREE = 40
+_LEAST_GAIN = 1.0  # of log evidence, for one more degree
+_HOPELESS = 0.05  # of log evidence per row, for one less rank
+_EARLY, _LOOSE, _TIGHT = 1e-4, 1e-5, 1e-6  # relative change of the density that ends a stage
 
 
 class Stage(NamedTuple):
@@ -33,6 +36,14 @@ class Stage(NamedTuple):
     log_evidence: float  # per unit of weight, standardised targets
     n_iter: int
     seconds: float
+
+
+class Candidate(NamedTuple):
+    """Hyperparameters, the score by which they are compared, and their degree."""
+
+    point: Hyperparameters
+    score: float
+    degree: int
 
 
 class Interrupted(Exception):
@@ -53,6 +64,8 @@ class Training:
     max_features : int
         Bound of the basis when the degree is chosen.
     n_starts, max_iter : int
+    learn_relevance : bool
+        Whether the map is learned, or as given.
     report : callable
         Told of every stage.
     """
@@ -64,10 +77,12 @@ class Training:
     n_starts: int
     max_iter: int
     rng: np.random.Generator
+    learn_relevance: bool = True
     report: Callable[[Stage], None] = lambda stage: None
     trace: list[Stage] = field(default_factory=list)
     best: tuple[Hyperparameters, int] | None = None
     converged: bool = True
+    interrupted: bool = False
 
     # ---- one stage
 
@@ -107,7 +122,8 @@ class Training:
                 options={"maxiter": max_iter, "ftol": tolerance, "gtol": 1e-6, "maxcor": 20},
             )
         except KeyboardInterrupt:
-            self.best = (objective.unpack(best_vector), degree)
+            if self.best is None:
+                self.best = (objective.unpack(best_vector), degree)
             raise Interrupted from None
         self.converged = outcome.status != 1
         point = objective.unpack(best_vector)
@@ -134,100 +150,203 @@ class Training:
         try:
             return self._search(start)
         except Interrupted:
-            if self.best is None:  # before the first value
-                raise KeyboardInterrupt from None
+            self.interrupted = True
+            assert self.best is not None
             return self.best
 
+    def refine(self, point: Hyperparameters, degree: int) -> Hyperparameters:
+        """A few more iterations from a point, on the rows of the setting."""
+        try:
+            return self._maximise("refine", self.setting, point, degree, self.max_iter, _TIGHT)[0]
+        except Interrupted:
+            return point
+
+    def hold(self, start: Hyperparameters) -> tuple[Hyperparameters, int]:
+        """Everything as given; only the degree is chosen, if it is free."""
+
+        def at(degree: int) -> Candidate:
+            point = replace(start, kernel=start.kernel.start(start.dimension, degree))
+            value = Objective(self.setting, point, degree).evaluate(point)[0].value
+            size, per_row = basis_size(point.dimension, degree), value / self.setting.weight
+            self.trace.append(Stage("given", degree, point.rank, size, per_row, 1, 0.0))
+            return Candidate(point, value, degree)
+
+        if self.degree is not None:
+            return at(self.degree).point, self.degree
+        best = at(1)
+        for degree in range(2, self._top_degree(start.dimension) + 1):
+            higher = at(degree)
+            if higher.score < best.score + _LEAST_GAIN:
+                break
+            best = higher
+        return best.point, best.degree
+
     def _search(self, start: Hyperparameters) -> tuple[Hyperparameters, int]:
-        setting, live = self.setting, int(self.setting.live.sum())
-        early = setting.only_rows(_EARLY_ROWS)
-        if live == 0:
-            degree = self.degree or 1
-            return self._maximise("noise", setting, start, degree, self.max_iter, _TIGHT)[0], degree
-        if isinstance(self.rank, int) or not self._fits(live + 1, 1):
-            point, low = self._mapped_start(early, start)
-        else:
-            point, low = self._diagonal(early, start)
-        candidates = []
-        if self.rank in (None, "auto") and point.rank is None:
-            diagonal = self._maximise("diagonal", setting, point, low, self.max_iter, _LOOSE)
-            candidates.append((*diagonal, low))
-            point = diagonal[0]
-        if self.rank == "auto" or isinstance(self.rank, int):
-            candidates.append((*self._linear_map(early, point, low), low))
-        point, score, degree = max(candidates, key=lambda c: c[1])
+        if not self.setting.live.any():  # nothing varies: the noise is all there is to learn
+            return self._finish(start, 1 if self.degree is None else self.degree)
+        if not self.learn_relevance:
+            return self._fixed_map(start)
+        candidates = [self._diagonal(start)]
+        if self.rank is not None:
+            mapped = self._linear_map(candidates[0].point)
+            candidates = [mapped] if isinstance(self.rank, int) else [*candidates, mapped]
+        best = max(candidates, key=lambda c: c.score)
+        self.best = (best.point, best.degree)
+        if self.degree is not None:
+            return self._finish(best.point, self.degree)
+        best = self._raise_degree(candidates)
+        return self._finish(best.point, best.degree)
+
+    def _finish(self, point: Hyperparameters, degree: int) -> tuple[Hyperparameters, int]:
+        """Everything together, to the end."""
+        free = {"learn_relevance": self.learn_relevance}
+        point, _ = self._maximise("all", self.setting, point, degree, self.max_iter, _TIGHT, **free)
         self.best = (point, degree)
-        if self.degree is None:
-            candidates = self._raise_degree(candidates)
-            point, score, degree = max(candidates, key=lambda c: c[1])
-        elif degree < self.degree:
-            degree = self.degree
-        final = self._maximise("all", setting, point, degree, self.max_iter, _TIGHT)
-        self.best = (final[0], degree)
         return self.best
 
-    def _fits(self, dimension: int, degree: int) -> bool:
-        return basis_size(dimension, degree) <= self.max_features
+    def _fixed_map(self, start: Hyperparameters) -> tuple[Hyperparameters, int]:
+        """Kernel and noise alone, and the degree if it is free."""
+        if self.degree is not None:
+            return self._finish(start, self.degree)
+        point, score = self._maximise(
+            "degree", self.setting, start, 1, 20, _LOOSE, learn_relevance=False
+        )
+        best = max(self._ladder(Candidate(point, score, 1)), key=lambda c: c.score)
+        return self._finish(best.point, best.degree)
 
     def _low_degree(self, dimension: int) -> int:
-        """A degree that is cheap to learn on, at most the one asked for."""
-        degree = 1
+        """A degree that is cheap to learn on, at most 3 and at most the one asked for."""
         limit = min(self.max_features, _LOW_FEATURES)
-        while basis_size(dimension, degree + 1) <= limit and degree < 3:
-            degree += 1
-        return degree if self.degree is None else min(degree, self.degree)
+        degree = max([1, *(l for l in (2, 3) if basis_size(dimension, l) <= limit)])
+        return degree if self.degree is None else max(0, min(degree, self.degree))
 
-    def _diagonal(self, early: Setting, start: Hyperparameters) -> tuple[Hyperparameters, int]:
-        """Several starts at low degree; the best is taken up."""
+    def _diagonal(self, start: Hyperparameters) -> Candidate:
+        """Several starts at degrees 1 and 2; the best is taken up at the low degree."""
+        early = self.setting.only_rows(_EARLY_ROWS)
         low = self._low_degree(start.dimension)
         found = []
         for number in range(max(1, self.n_starts)):
             factor = (1.0, 0.4, 2.0)[number] if number < 3 else np.exp(self.rng.normal())
-            point = replace(start, relevance=start.relevance * factor)
-            for degree in range(1, low + 1):
-                point, score = self._maximise("start", early, point, degree, 25, _LOOSE)
-            found.append((point, score))
-        return max(found, key=lambda f: f[1])[0], low
+            point, score = replace(start, relevance=start.relevance * factor), -np.inf
+            for degree in range(min(1, low), min(2, low) + 1):
+                point, score = self._maximise("start", early, point, degree, 25, _EARLY)
+            found.append(Candidate(point, score, low))
+        point = max(found, key=lambda c: c.score).point
+        point, _ = self._maximise("diagonal", early, point, low, self.max_iter, _EARLY)
+        point, score = self._maximise("diagonal", self.setting, point, low, self.max_iter, _LOOSE)
+        return Candidate(point, score, low)
 
-    def _mapped_start(self, early: Setting, start: Hyperparameters) -> tuple[Hyperparameters, int]:
-        raise NotImplementedError
+    def _linear_map(self, diagonal: Hyperparameters) -> Candidate:
+        """A p x D map, from the diagonal one or, for many inputs, from a few directions."""
+        live = int(self.setting.live.sum())
+        rank = min(live, self.rank if isinstance(self.rank, int) else _MOST_DIRECTIONS)
+        if live <= _MOST_DIRECTIONS:
+            relevance = np.diag(diagonal.relevance)[self.setting.live]
+        else:
+            relevance = telling_directions(self.setting, rank)
+        point = replace(diagonal, relevance=relevance, kernel=_restart(diagonal.kernel))
+        point, low, score = self._learn_map(point)
+        if rank < len(point.relevance):
+            cut = replace(point, relevance=cut_rank(point.relevance, rank))
+            point, low, score = self._learn_map(replace(cut, kernel=_restart(point.kernel)))
+        return Candidate(point, score, low)
 
-    def _linear_map(
-        self, early: Setting, point: Hyperparameters, low: int
-    ) -> tuple[Hyperparameters, float]:
-        """The full linear map from a diagonal one."""
-        if point.rank is None:
-            point = replace(point, relevance=np.diag(point.relevance)[self.setting.live])
-        point, _ = self._maximise("map", early, point, low, self.max_iter, _LOOSE)
-        return self._maximise("map", self.setting, point, low, self.max_iter, _LOOSE)
+    def _learn_map(self, point: Hyperparameters) -> tuple[Hyperparameters, int, float]:
+        low = self._low_degree(point.dimension)
+        early = self.setting.only_rows(_EARLY_ROWS)
+        point, _ = self._maximise("map", early, point, low, self.max_iter, _EARLY)
+        point, score = self._maximise("map", self.setting, point, low, self.max_iter, _LOOSE)
+        return point, low, score
 
-    def _raise_degree(self, candidates):
-        """Rank and degree by evidence, the map held fixed."""
-        results = list(candidates)
-        for point, score, low in candidates:
-            ranks = [None] if point.rank is None else range(point.rank, 0, -1)
-            last_top = 0
-            for rank in ranks:
-                reduced = point if rank is None else replace(point, relevance=cut_rank(point.relevance, rank))
-                if rank is not None and rank < point.rank:
-                    reduced = replace(reduced, kernel=_restart(point.kernel))
-                top = low
-                while self._fits(reduced.dimension, top + 1) and top < 40:
-                    top += 1
-                if top <= last_top:
+    # ---- degree and rank
+
+    def _raise_degree(self, candidates: list[Candidate]) -> Candidate:
+        """Rank and degree by evidence within `max_features`.
+
+        The map is held fixed while they are compared; the best few then relearn it.
+        """
+        tried: list[Candidate] = []
+        for candidate in candidates:
+            tried.extend(self._ladder(candidate))
+            if candidate.point.rank is None or isinstance(self.rank, int):
+                continue
+            reached = self._top_degree(candidate.point.dimension)
+            for rank in range(candidate.point.rank - 1, 0, -1):
+                top = self._top_degree(rank + 1)
+                if top == reached or (rank % 2 and rank > 8):
                     continue  # a smaller rank must buy a higher degree
-                last_top = top
-                best_here = -np.inf
-                for degree in range(max(low, 1), top + 1) if rank in (None, point.rank) else range(max(low, top - 2), top + 1):
-                    new, value = self._maximise("degree", self.setting, reduced, degree, 20, _LOOSE, learn_relevance=False)
-                    reduced = new
-                    results.append((new, value, degree))
-                    if value < best_here + 1.0:
-                        break
-                    best_here = value
-                if rank is not None and best_here < max(r[1] for r in results) - 0.02 * self.setting.weight:
+                reached = top
+                point = replace(
+                    candidate.point,
+                    relevance=cut_rank(candidate.point.relevance, rank),
+                    kernel=_restart(candidate.point.kernel),
+                )
+                low = self._low_degree(point.dimension)
+                point, score = self._maximise("rank", self.setting, point, low, 10, _LOOSE)
+                if score < candidate.score - _HOPELESS * self.setting.weight:
                     break
-        return results
+                tried.extend(self._ladder(Candidate(point, score, low)))
+        ranking: dict[int | None, Candidate] = {}
+        for candidate in sorted(tried, key=lambda c: -c.score):
+            ranking.setdefault(candidate.point.rank, candidate)
+        finalists = list(ranking.values())[:2]
+        if len(finalists) == 1:
+            return finalists[0]
+        relearned = [
+            Candidate(
+                *self._maximise("relearn", self.setting, c.point, c.degree, 12, _LOOSE), c.degree
+            )
+            for c in finalists
+        ]
+        return max(relearned, key=lambda c: c.score)
+
+    def _top_degree(self, dimension: int) -> int:
+        degree = 1
+        while basis_size(dimension, degree + 1) <= self.max_features and degree < _TOP_DEGREE:
+            degree += 1
+        return degree
+
+    def _ladder(self, candidate: Candidate) -> list[Candidate]:
+        """Higher degrees with the same map, while the evidence rises."""
+        steps, point = [candidate], candidate.point
+        for degree in range(candidate.degree + 1, self._top_degree(point.dimension) + 1):
+            point, score = self._maximise(
+                "degree", self.setting, point, degree, 20, _LOOSE, learn_relevance=False
+            )
+            steps.append(Candidate(point, score, degree))
+            if score < steps[-2].score + _LEAST_GAIN:
+                break
+        return steps
+
+
+def telling_directions(setting: Setting, rank: int) -> np.ndarray:
+    """Directions along which the target bends most, as a map to start from.  -> [p, D]
+
+    The first is that of linear regression; the others are principal Hessian directions
+    (Li, 1992): eigenvectors of sum (residual) x x^T in the metric of the covariance of x.
+    """
+    source = setting.source
+    omega = np.ones(source.n_rows) if source.weights is None else source.weights
+    X = ((source.X - setting.centre) / setting.scale)[:, setting.live]
+    y = (source.y - setting.target_shift) / setting.target_scale
+    omega = omega / omega.sum()
+    X, y = X - omega @ X, y - omega @ y
+    covariance = (X * omega[:, None]).T @ X
+    covariance[np.diag_indices_from(covariance)] += 1e-3
+    values, vectors = np.linalg.eigh(covariance)
+    whitener = vectors / np.sqrt(values) @ vectors.T
+    Z = X @ whitener
+    slopes = (Z * omega[:, None]).T @ y
+    residual = y - Z @ slopes
+    bends = np.zeros((Z.shape[1], Z.shape[1]))
+    for t in range(y.shape[1]):
+        values, vectors = np.linalg.eigh((Z * (omega * residual[:, t])[:, None]).T @ Z)
+        bends += vectors * np.abs(values) @ vectors.T
+    _, bent = np.linalg.eigh(bends)
+    directions = np.linalg.qr(np.hstack([slopes, bent[:, ::-1]]))[0][:, :rank]
+    relevance = np.zeros((rank, len(setting.live)))
+    relevance[:, setting.live] = (whitener @ directions).T / np.sqrt(rank)
+    return relevance
 
 
 def cut_rank(relevance: np.ndarray, rank: int) -> np.ndarray:

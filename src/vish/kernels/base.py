@@ -28,7 +28,7 @@ class Kernel(ABC):
 
     learned: ClassVar[tuple[str, ...]] = ("variance",)
     bounds: ClassVar[dict[str, tuple[float, float]]] = {
-        "variance": (1e-8, 1e8),
+        "variance": (1e-6, 1e5),
         "lengthscale": (1e-3, 1e2),
     }
 

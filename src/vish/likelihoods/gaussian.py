@@ -94,9 +94,7 @@ class SinhArcsinh:
         """log dz/dy."""
         u = (y - self.location) / self.scale
         argument = self.tail * np.arcsinh(u) - self.skew
-        return (
-            np.log(self.tail / self.scale) + _log_cosh(argument) - np.log1p(u**2) / 2
-        )
+        return np.log(self.tail / self.scale) + _log_cosh(argument) - np.log1p(u**2) / 2
 
     def parameter_gradients(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Derivatives of z and of log dz/dy in `parameters`.  -> [4, ...] each"""
@@ -106,9 +104,7 @@ class SinhArcsinh:
         cosh, tanh, root = np.cosh(argument), np.tanh(argument), np.sqrt(1 + u**2)
         # d argument / d parameters: by skew, log tail, location, log scale
         by_u = self.tail / root
-        d_argument = np.stack(
-            [-np.ones_like(u), self.tail * angle, -by_u / self.scale, -by_u * u]
-        )
+        d_argument = np.stack([-np.ones_like(u), self.tail * angle, -by_u / self.scale, -by_u * u])
         d_u = np.stack([np.zeros_like(u), np.zeros_like(u), -np.ones_like(u) / self.scale, -u])
         d_log_slope = tanh * d_argument - u / (1 + u**2) * d_u
         d_log_slope[1] += 1.0

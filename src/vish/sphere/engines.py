@@ -16,11 +16,9 @@ Points are [d, n] with n a chunk of rows; chunks and threads are the caller's.
 
 from abc import ABC, abstractmethod
 from functools import lru_cache
-from threading import Lock
 from typing import Any
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from vish.sphere.harmonics import HarmonicBasis
 from vish.sphere.memory import basis_size
@@ -32,6 +30,7 @@ from vish.sphere.monomials import (
 )
 from vish.sphere.polynomial_kernels import (
     accumulate_moments,
+    accumulate_products,
     differentiate_quadratic,
     evaluate_linear,
     evaluate_quadratic,
@@ -207,39 +206,15 @@ class PolynomialEngine(Engine):
         return values, gradient
 
 
-class _OneBlasThread:
-    """Hold BLAS at one thread while any of our threads is inside.
+class HarmonicEngine(Engine):
+    """Harmonic features of a chunk, and products of matrices.
 
-    The number is the process's, not the thread's: the first one in sets it and the last one
-    out restores it, or overlapping chunks would restore each other's 1.
+    Sums over rows do not go through BLAS: its bits depend on its threads, whose number
+    belongs to the process and not to the thread that sums a chunk.
     """
 
-    def __init__(self) -> None:
-        self._lock, self._inside = Lock(), 0
-        self._controller: ThreadpoolController | None = None
-        self._limit: Any = None
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._inside == 0:
-                self._controller = self._controller or ThreadpoolController()
-                self._limit = self._controller.limit(limits=1, user_api="blas")
-            self._inside += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._inside -= 1
-            if self._inside == 0:
-                self._limit.restore_original_limits()
-
-
-_one_blas_thread = _OneBlasThread()
-
-
-class HarmonicEngine(Engine):
-    """Harmonic features of a chunk, and products of matrices (one BLAS thread per chunk)."""
-
     name = "features"
+    _sum_block = 160
 
     def __init__(self, dimension: int, degree: int) -> None:
         super().__init__(dimension, degree)
@@ -254,10 +229,14 @@ class HarmonicEngine(Engine):
         return self._basis.evaluate(points.T, n_jobs=1)
 
     def accumulate(self, points, weights, targets):
-        features = self._features(points)
-        with _one_blas_thread:
-            gram = (features * weights[:, None]).T @ features
-            return gram[self._upper], features.T @ targets.T
+        features, M = self._features(points), self.n_harmonics
+        gram = np.zeros((-(-M // TILE), -(-M // FIRST_TILE) * FIRST_TILE, TILE))
+        cross = np.zeros((gram.shape[0], -(-len(targets) // FIRST_TILE) * FIRST_TILE, TILE))
+        accumulate_products(features, weights, targets, self._sum_block, gram, cross)
+        whole, targets_first = (
+            tiles.transpose(1, 0, 2).reshape(tiles.shape[1], -1) for tiles in (gram, cross)
+        )
+        return whole[self._upper], np.ascontiguousarray(targets_first[: len(targets), :M].T)
 
     def gram(self, sums):
         gram = np.empty((self.n_harmonics, self.n_harmonics))

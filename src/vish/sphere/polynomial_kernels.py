@@ -125,6 +125,39 @@ def accumulate_moments(
             cross[m, t] += target_sums[t // FIRST_TILE, m // TILE, column]
 
 
+@compiled
+def accumulate_products(features, weights, targets, block, gram, cross):
+    """Products of features [n, M] with themselves and with targets, each pair once.
+
+    gram[p, a, c] += sum weight feature[a] feature[p TILE + c] where the second is no less
+    than the first; cross[p, t, c] += sum target[t] feature[p TILE + c]; both padded.
+    """
+    n, M = features.shape
+    n_tiles, T = gram.shape[0], targets.shape[0]
+    values, weight = aligned_rows(n_tiles * TILE, block), aligned_rows(1, block)
+    first, target = aligned_rows(_FIRST_ROWS, block), aligned_rows(cross.shape[1], block)
+    values[:], first[:], target[:] = 0.0, 0.0, 0.0
+    gram_sums, cross_sums = gram.reshape(-1), cross.reshape(-1)
+    for start in range(0, n, block):
+        rows = min(block, n - start)
+        _load_row(weights, start, rows, weight[0])
+        for t in range(T):
+            _load_row(targets[t], start, rows, target[t])
+        for m in range(M):
+            _load_row(features[:, m], start, rows, values[m])
+        for a in range(0, M, _FIRST_ROWS):
+            size = min(_FIRST_ROWS, M - a)
+            multiply_rows(weight, 0, values, a, size, first, 0)
+            for p in range(a // TILE, n_tiles):
+                for i in range(0, size, FIRST_TILE):
+                    place = (p * gram.shape[1] + a + i) * TILE
+                    inner_products(first, i, values, p * TILE, gram_sums, place)
+        for p in range(n_tiles):
+            for t in range(0, T, FIRST_TILE):
+                place = (p * cross.shape[1] + t) * TILE
+                inner_products(target, t, values, p * TILE, cross_sums, place)
+
+
 @compiled(fastmath=True)
 def evaluate_linear(points, coefficients, plan, staircase, block, out):
     """out[T, n] = coefficients [M, T] times the last monomials."""

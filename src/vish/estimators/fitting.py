@@ -1,0 +1,173 @@
+"""From rows and an estimator's parameters to a Gaussian model.
+
+Scaling and hyperparameters come from a subset of the rows; then all rows are read once, and
+the evidence is maximised again on the full statistics.
+"""
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from vish.estimators.progress import Progress
+from vish.estimators.scaling import centre_and_scale
+from vish.estimators.settings import kernel_of
+from vish.inference.gaussian import GaussianModel
+from vish.inference.objective import Hyperparameters, Setting
+from vish.inference.sources import ArraySource, RowSource
+from vish.inference.statistics import Statistics
+from vish.inference.subset import take_subset
+from vish.inference.training import Stage, Training
+from vish.sphere.memory import basis_size, check_basis_size
+from vish.sphere.projection import Projection
+
+_REFINE_ITERATIONS = 10
+
+
+@dataclass
+class Fit:
+    """What a fit leaves behind."""
+
+    model: GaussianModel
+    trace: list[Stage]
+
+
+def fit_gaussian(source: RowSource, estimator: Any, likelihood: Any, progress: Progress) -> Fit:
+    """Learn a model of the Gaussian family; "auto" noise takes the larger evidence."""
+    seed = _seed(estimator)
+    subset = take_subset(source, estimator.subset_size, seed)
+    kinds = ("constant", "radial") if likelihood.noise == "auto" else (likelihood.noise,)
+    searches = [_search(subset, kind, estimator, likelihood, seed, progress) for kind in kinds]
+    setting, point, degree, trace = max(searches, key=lambda s: s[3][-1].log_evidence)
+    if estimator.refine and isinstance(source, ArraySource) and _relevance_is_free(estimator):
+        point = _refine(replace(setting, source=source), point, degree, trace, progress, estimator)
+    geometry = setting.geometry(point, degree)
+    with progress.rows("reading rows", source.n_rows) as done:
+        statistics = Statistics.of_source(geometry, source, estimator.n_jobs, done)
+    model = GaussianModel(statistics, point.kernel, point.noise, setting.truncated)
+    if estimator.optimize:
+        model = model.relearned(estimator.max_iter)
+    return Fit(model, trace)
+
+
+def _search(subset, noise_kind, estimator, likelihood, seed, progress):
+    """Hyperparameters from the subset, for one kind of noise."""
+    setting = make_setting(subset, noise_kind, estimator)
+    n_targets = subset.y.shape[1]
+    relevance = starting_relevance(estimator, setting.live)
+    kernel = kernel_of(estimator)
+    noise = np.broadcast_to(np.asarray(likelihood.variance, dtype=float), n_targets).copy()
+    start = Hyperparameters(relevance, kernel, noise, likelihood.warp)
+    training = Training(
+        setting,
+        None if estimator.degree == "auto" else int(estimator.degree),
+        estimator.rank,
+        estimator.max_features,
+        estimator.n_starts,
+        estimator.max_iter,
+        np.random.default_rng(seed),
+        _relevance_is_free(estimator),
+        progress.stage,
+    )
+    if not estimator.optimize:
+        point, degree = training.hold(start)
+        return setting, point, degree, training.trace
+    point, degree = training.run(start)
+    _tell(training, estimator, point, degree)
+    return setting, point, degree, training.trace
+
+
+def make_setting(subset: ArraySource, noise_kind: str, estimator: Any) -> Setting:
+    """Scaling of inputs and targets from the subset, or as given."""
+    centre, scale, live = centre_and_scale(subset.X, subset.weights)
+    if estimator.scaling is not None:
+        centre, scale = (np.asarray(part, dtype=float) for part in estimator.scaling)
+    elif not live.all():
+        _warn_constant(np.flatnonzero(~live), estimator)
+    shift, target_scale, _ = centre_and_scale(subset.y, subset.weights)
+    truncated = estimator.tail == "truncated"
+    return Setting(
+        subset, centre, scale, shift, target_scale, noise_kind, truncated, live, estimator.n_jobs
+    )
+
+
+def starting_relevance(estimator: Any, live: np.ndarray) -> np.ndarray:
+    """The relevance as given, or the same for every column that varies."""
+    D = len(live)
+    if estimator.relevance is None:
+        if isinstance(estimator.rank, int) and estimator.rank > max(1, live.sum()):
+            raise ValueError(
+                f"rank is {estimator.rank}, but only {live.sum()} of the {D} inputs vary: "
+                f"give at most {max(1, live.sum())}"
+            )
+        relevance = np.where(live, 1 / np.sqrt(max(1, live.sum())), 0.0)
+    else:
+        relevance = np.asarray(estimator.relevance, dtype=float)
+        relevance = np.full(D, relevance) if relevance.ndim == 0 else relevance
+        Projection(np.zeros(D), np.ones(D), relevance)  # checks the shape
+    degree = 1 if estimator.degree == "auto" else int(estimator.degree)
+    check_basis_size(len(relevance) + 1, degree)
+    return relevance
+
+
+def _refine(setting, point, degree, trace, progress, estimator):
+    """A few steps of the search on all rows."""
+    rng = np.random.default_rng(0)
+    training = Training(
+        setting, degree, estimator.rank, estimator.max_features, 1, _REFINE_ITERATIONS, rng,
+        report=progress.stage, trace=trace,
+    )  # fmt: skip
+    return training.refine(point, degree)
+
+
+def _relevance_is_free(estimator: Any) -> bool:
+    return estimator.relevance is None and estimator.optimize
+
+
+def _seed(estimator: Any) -> int:
+    """An integer for hashes and starts; 0 without a random state, so that fits repeat."""
+    if estimator.random_state is None:
+        return 0
+    return int(check_random_state(estimator.random_state).randint(2**31 - 1))
+
+
+def _warn_constant(columns: np.ndarray, estimator: Any) -> None:
+    names = getattr(estimator, "feature_names_in_", None)
+    listed = ", ".join(str(c if names is None else names[c]) for c in columns[:10])
+    warnings.warn(
+        f"columns without spread get relevance 0: {listed}; drop them, or give a scaling",
+        UserWarning,
+        stacklevel=4,
+    )
+
+
+def _tell(training: Training, estimator: Any, point: Hyperparameters, degree: int) -> None:
+    """Warnings that a search has earned."""
+    if training.interrupted:
+        warnings.warn(
+            "interrupted while learning: the best hyperparameters so far are used",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    elif not training.converged:
+        warnings.warn(
+            f"learning stopped at max_iter={estimator.max_iter} before it converged: "
+            "increase max_iter",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    if (
+        estimator.degree == "auto"
+        and degree == 1
+        and basis_size(point.dimension, 2) > estimator.max_features
+    ):
+        needed = basis_size(point.dimension, 2)
+        warnings.warn(
+            f"max_features={estimator.max_features} leaves degree 1, a linear model: degree 2 "
+            f"needs {needed:,} features; raise max_features or lower rank",
+            UserWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,126 @@
+"""The Gaussian model: statistics and hyperparameters, and what follows from them.
+
+Nothing here needs rows: hyperparameters are relearned, rows added and taken away, and the
+posterior solved from the statistics alone.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+from vish.inference.evidence import Evidence, evidence
+from vish.inference.objective import NOISE_BOUNDS, log_prior_of_kernel
+from vish.inference.posterior import Moments, Posterior
+from vish.inference.statistics import NormalEquations, Statistics
+from vish.sphere.threads import map_in_order, row_chunks
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianModel:
+    """A fitted conjugate model. Immutable: updates give new models."""
+
+    statistics: Statistics
+    kernel: Any
+    noise: np.ndarray  # [T], in units of the standardised (and warped) targets
+    truncated: bool
+
+    @property
+    def geometry(self):
+        return self.statistics.geometry
+
+    @cached_property
+    def _log_spectrum(self) -> np.ndarray:
+        return self.kernel.log_spectrum_and_gradient(
+            self.geometry.projection.dimension, self.geometry.degree, truncated=self.truncated
+        )[0]
+
+    @property
+    def tail(self) -> float:
+        """Variance of the prior beyond the degree."""
+        return float(np.exp(self._log_spectrum[-1]))
+
+    @cached_property
+    def equations(self) -> NormalEquations:
+        return self.statistics.normal_equations.centred()
+
+    @cached_property
+    def _evidence(self) -> Evidence:
+        return evidence(self.equations, self._log_spectrum, self.noise)
+
+    @property
+    def log_evidence(self) -> float:
+        """Log marginal likelihood of the rows (with a tail: its bound), in units of y."""
+        scale = np.log(self.geometry.target_scale).sum()
+        return self._evidence.value - self.statistics.weight * float(scale)
+
+    @cached_property
+    def posterior(self) -> Posterior:
+        return Posterior.of(self.geometry, self._evidence, self.tail)
+
+    def relearned(self, max_iter: int) -> "GaussianModel":
+        """Kernel and noise that maximise the evidence of the statistics."""
+        if self.statistics.weight <= 0:
+            return self
+        degree, dimension = self.geometry.degree, self.geometry.projection.dimension
+        P, weight = len(self.kernel.log_parameters), self.statistics.weight
+
+        def objective(theta: np.ndarray) -> tuple[float, np.ndarray]:
+            kernel = self.kernel.with_log_parameters(theta[:P])
+            values, jacobian = kernel.log_spectrum_and_gradient(
+                dimension, degree, truncated=self.truncated
+            )
+            result = evidence(self.equations, values, np.exp(theta[P:]))
+            prior, slope = log_prior_of_kernel(kernel)
+            gradient = np.append(jacobian.T @ result.d_log_spectrum + slope, result.d_log_noise)
+            return -(result.value + prior) / weight, -gradient / weight
+
+        bounds = np.vstack(
+            [self.kernel.log_bounds, np.tile(np.log(NOISE_BOUNDS), (len(self.noise), 1))]
+        )
+        start = np.clip(np.append(self.kernel.log_parameters, np.log(self.noise)), *bounds.T)
+        outcome = minimize(
+            objective, start, jac=True, method="L-BFGS-B", bounds=bounds,
+            options={"maxiter": max_iter, "ftol": 1e-9, "gtol": 1e-7},
+        )  # fmt: skip
+        kernel = self.kernel.with_log_parameters(outcome.x[:P])
+        return replace(self, kernel=kernel, noise=np.exp(outcome.x[P:]))
+
+    def with_statistics(self, statistics: Statistics) -> "GaussianModel":
+        return replace(self, statistics=statistics)
+
+    # ---- predictions, in units of the standardised (and warped) targets
+
+    def latent(
+        self, X: np.ndarray, with_variance: bool = True, n_jobs: int | None = None
+    ) -> Moments:
+        """Mean and variance of the noise-free function.  [n, D] -> [n, T] twice"""
+        moments = self.posterior.moments(X, with_variance, n_jobs)
+        return Moments(moments.mean + self.equations.mean, moments.variance)
+
+    def _radii(self, X: np.ndarray, n_jobs: int | None) -> np.ndarray:
+        radii = np.empty(len(X))
+
+        def fill(rows: slice) -> None:
+            radii[rows] = self.geometry.projection.project_chunk(X[rows])[1]
+
+        for _ in map_in_order(fill, row_chunks(len(X)), n_jobs):
+            pass
+        return radii
+
+    def noise_variance_at(self, X: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+        """Variance of the noise at the rows.  [n, D] -> [n, T]"""
+        if self.geometry.noise == "constant":
+            return np.broadcast_to(self.noise, (len(X), len(self.noise)))
+        return self._radii(X, n_jobs)[:, None] ** 2 * self.noise
+
+    def tail_variance_at(self, X: np.ndarray, n_jobs: int | None = None) -> np.ndarray | float:
+        """Variance of f beyond the degree.  [n, D] -> [n, 1]"""
+        return self.tail * self._radii(X, n_jobs)[:, None] ** 2 if self.tail else 0.0
+
+    def observed(self, X: np.ndarray, n_jobs: int | None = None) -> Moments:
+        """Mean and variance of a new observation (warped, if there is a warp)."""
+        latent = self.latent(X, n_jobs=n_jobs)
+        return Moments(latent.mean, latent.variance + self.noise_variance_at(X, n_jobs))
