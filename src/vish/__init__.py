@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from vish.estimators.classifier import VISHClassifier
     from vish.estimators.regressor import VISHRegressor
     from vish.estimators.storage import load
     from vish.estimators.transformer import SphericalHarmonics
@@ -15,18 +16,22 @@ if TYPE_CHECKING:
 # Where each public name lives.
 _HOMES = {
     "SphericalHarmonics": "vish.estimators.transformer",
+    "VISHClassifier": "vish.estimators.classifier",
     "VISHRegressor": "vish.estimators.regressor",
     "load": "vish.estimators.storage",
 }
-_MODULES = ("kernels", "likelihoods", "sphere")
+_MODULES = ("kernels", "likelihoods", "metrics", "plots", "sphere")
 
 __all__ = [
     "SphericalHarmonics",
+    "VISHClassifier",
     "VISHRegressor",
     "__version__",
     "kernels",
     "likelihoods",
     "load",
+    "metrics",
+    "plots",
     "sphere",
 ]
 

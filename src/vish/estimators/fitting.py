@@ -6,7 +6,7 @@ the evidence is maximised again on the full statistics.
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -37,12 +37,17 @@ class Fit:
 
 def fit_gaussian(source: RowSource, estimator: Any, likelihood: Any, progress: Progress) -> Fit:
     """Learn a model of the Gaussian family; "auto" noise takes the larger evidence."""
-    seed = _seed(estimator)
+    seed = seed_of(estimator)
     subset = take_subset(source, estimator.subset_size, seed)
     kinds = ("constant", "radial") if likelihood.noise == "auto" else (likelihood.noise,)
-    searches = [_search(subset, kind, estimator, likelihood, seed, progress) for kind in kinds]
-    setting, point, degree, trace = max(searches, key=lambda s: s[3][-1].log_evidence)
-    if estimator.refine and isinstance(source, ArraySource) and _relevance_is_free(estimator):
+    searches = []
+    for kind in kinds:
+        searches.append(_search(subset, kind, estimator, likelihood, seed, progress))
+        if searches[-1].interrupted:
+            break
+    search = max(searches, key=lambda s: s.log_evidence)
+    setting, point, degree, trace = search.setting, search.point, search.degree, search.trace
+    if estimator.refine and isinstance(source, ArraySource) and relevance_is_free(estimator):
         point = _refine(replace(setting, source=source), point, degree, trace, progress, estimator)
     geometry = setting.geometry(point, degree)
     with progress.rows("reading rows", source.n_rows) as done:
@@ -53,6 +58,22 @@ def fit_gaussian(source: RowSource, estimator: Any, likelihood: Any, progress: P
     return Fit(model, trace)
 
 
+class Search(NamedTuple):
+    """What was found for one kind of noise."""
+
+    setting: Setting
+    point: Hyperparameters
+    degree: int
+    trace: list[Stage]
+    interrupted: bool
+
+    @property
+    def log_evidence(self) -> float:
+        """Per row, at the degree that was chosen."""
+        reached = [s.log_evidence for s in self.trace if s.degree == self.degree]
+        return max(reached, default=-np.inf)
+
+
 def _search(subset, noise_kind, estimator, likelihood, seed, progress):
     """Hyperparameters from the subset, for one kind of noise."""
     setting = make_setting(subset, noise_kind, estimator)
@@ -61,7 +82,18 @@ def _search(subset, noise_kind, estimator, likelihood, seed, progress):
     kernel = kernel_of(estimator)
     noise = np.broadcast_to(np.asarray(likelihood.variance, dtype=float), n_targets).copy()
     start = Hyperparameters(relevance, kernel, noise, likelihood.warp)
-    training = Training(
+    training = new_training(setting, estimator, seed, progress)
+    if estimator.optimize:
+        point, degree = training.run(start)
+        tell(training, estimator, point, degree)
+    else:
+        point, degree = training.hold(start)
+    return Search(setting, point, degree, training.trace, training.interrupted)
+
+
+def new_training(setting: Setting, estimator: Any, seed: int, progress: Progress) -> Training:
+    """The search that an estimator's parameters ask for."""
+    return Training(
         setting,
         None if estimator.degree == "auto" else int(estimator.degree),
         estimator.rank,
@@ -69,15 +101,9 @@ def _search(subset, noise_kind, estimator, likelihood, seed, progress):
         estimator.n_starts,
         estimator.max_iter,
         np.random.default_rng(seed),
-        _relevance_is_free(estimator),
+        relevance_is_free(estimator),
         progress.stage,
     )
-    if not estimator.optimize:
-        point, degree = training.hold(start)
-        return setting, point, degree, training.trace
-    point, degree = training.run(start)
-    _tell(training, estimator, point, degree)
-    return setting, point, degree, training.trace
 
 
 def make_setting(subset: ArraySource, noise_kind: str, estimator: Any) -> Setting:
@@ -123,11 +149,11 @@ def _refine(setting, point, degree, trace, progress, estimator):
     return training.refine(point, degree)
 
 
-def _relevance_is_free(estimator: Any) -> bool:
+def relevance_is_free(estimator: Any) -> bool:
     return estimator.relevance is None and estimator.optimize
 
 
-def _seed(estimator: Any) -> int:
+def seed_of(estimator: Any) -> int:
     """An integer for hashes and starts; 0 without a random state, so that fits repeat."""
     if estimator.random_state is None:
         return 0
@@ -144,7 +170,7 @@ def _warn_constant(columns: np.ndarray, estimator: Any) -> None:
     )
 
 
-def _tell(training: Training, estimator: Any, point: Hyperparameters, degree: int) -> None:
+def tell(training: Training, estimator: Any, point: Hyperparameters, degree: int) -> None:
     """Warnings that a search has earned."""
     if training.interrupted:
         warnings.warn(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
+from scipy.special import ndtri
 
 from vish.inference.gaussian import GaussianModel
 from vish.likelihoods import Gaussian
@@ -58,11 +59,11 @@ class Observation:
         std = np.sqrt(np.maximum(second - first**2, 0.0))
         return geometry.target_shift + geometry.target_scale * first, geometry.target_scale * std
 
-    def quantiles(self, X, normal_quantiles, n_jobs):
+    def quantiles(self, X, levels, n_jobs):
         """[n, D], [Q] -> [n, T, Q]; a monotone map takes quantiles to quantiles."""
         mean, variance = self.model.observed(X, n_jobs)
         spread = np.sqrt(variance)
-        return np.stack([self._to_y(mean + spread * q) for q in normal_quantiles], axis=-1)
+        return np.stack([self._to_y(mean + spread * q) for q in ndtri(levels)], axis=-1)
 
     def log_density(self, X, y, n_jobs):
         """[n, D], [n, T] -> [n]"""

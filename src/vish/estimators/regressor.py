@@ -1,7 +1,6 @@
 """`VISHRegressor`: Gaussian-process regression on tables of any length."""
 
 import numpy as np
-from scipy.special import ndtri
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -10,9 +9,12 @@ from vish.estimators.fitting import fit_gaussian
 from vish.estimators.observation import Observation
 from vish.estimators.progress import progress
 from vish.estimators.settings import check_parameters
+from vish.estimators.site_fitting import fit_sites, update_sites
+from vish.estimators.site_observation import SiteObservation
+from vish.inference.sites import SiteModel
 from vish.inference.sources import ArraySource
 from vish.inference.statistics import Statistics
-from vish.likelihoods import Gaussian
+from vish.likelihoods import Gaussian, Likelihood
 
 _FLOATS = (np.float64, np.float32)
 
@@ -29,7 +31,7 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     ----------
     kernel : Kernel, optional
         One of `vish.kernels`; Matern(1.5) by default.
-    likelihood : Gaussian or Warped, optional
+    likelihood : Gaussian, Warped or another of `vish.likelihoods`, optional
         `Gaussian(noise="constant")` by default.
     degree : int or "auto", default="auto"
         Largest degree of the harmonics; "auto" raises it while the evidence pays.
@@ -143,12 +145,20 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         -------
         self
         """
-        source, one_target = self._rows(X, y, sample_weight, reset=True)
-        return self._fit(source, one_target)
+        before = dict(vars(self))
+        try:
+            source, one_target = self._rows(X, y, sample_weight, reset=True)
+            return self._fit(source, one_target)
+        except BaseException:  # Ctrl-C among them: a fit that fails changes nothing
+            vars(self).clear()
+            vars(self).update(before)
+            raise
 
     def _fit(self, source, one_target):
         check_parameters(self)
         likelihood = Gaussian() if self.likelihood is None else self.likelihood
+        if isinstance(likelihood, Likelihood):
+            return self._fit_sites(source, likelihood)
         with progress(self.verbose) as shown:
             result = fit_gaussian(source, self, likelihood, shown)
         self._one_target = one_target
@@ -156,11 +166,40 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.n_iter_ = max(1, sum(stage.n_iter for stage in result.trace))
         return self._adopt(result.model)
 
+    def _fit_sites(self, source, likelihood):
+        if source.y.shape[1] > 1:
+            raise ValueError(
+                f"y has {source.y.shape[1]} targets: {type(likelihood).__name__} takes one; fit one "
+                "model per target"
+            )
+        likelihood.check(source.y[:, 0])
+        with progress(self.verbose) as shown:
+            result = fit_sites(source, self, likelihood, shown)
+        self._one_target = True
+        self.fit_trace_ = result.trace
+        self.n_rows_seen_ = 0
+        return self._adopt_sites(result.end)
+
+    def _adopt_sites(self, end):
+        model = end.model
+        self._model, self._observation = model, SiteObservation(model)
+        self.degree_ = model.geometry.degree
+        self.n_harmonics_ = len(model.degrees)
+        self.kernel_ = model.kernel
+        self.likelihood_ = model.likelihood
+        self.relevance_ = model.geometry.projection.relevance
+        self.log_evidence_ = end.bound - end.weight * float(np.log(model.y_scale))
+        self.n_rows_seen_ += end.n_rows
+        self.n_iter_ = end.n_passes
+        return self
+
     def partial_fit(self, X, y, sample_weight=None):
         """Learn from more rows; the first call is a fit.
 
         Geometry (scaling, relevance, degree) stays as it was first learned; kernel and noise
-        are relearned from the statistics unless `optimize=False`.
+        are relearned from the statistics unless `optimize=False`. For a likelihood that is not
+        Gaussian, new rows get sites on top of the old ones, which stay as they were: the
+        result is close to, not the same as, a fit of all rows.
 
         Parameters
         ----------
@@ -173,6 +212,11 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """
         if not hasattr(self, "_model"):
             return self.fit(X, y, sample_weight)
+        if isinstance(self._model, SiteModel):
+            source, _ = self._rows(X, y, sample_weight, reset=False)
+            self._model.likelihood.check(self._model.standardised(source.y[:, 0]))
+            with progress(self.verbose) as shown:
+                return self._adopt_sites(update_sites(self._model, source, self, shown))
         return self._update(self._model.statistics + self._statistics(X, y, sample_weight))
 
     def forget(self, X, y, sample_weight=None):
@@ -190,17 +234,22 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         -------
         self
         """
-        check_is_fitted(self)
+        self._require_gaussian("forget")
         rows = self._statistics(X, y, sample_weight)
         rest = self._model.statistics - rows
-        scale = 1e-9 * self._model.statistics.weight
-        if rest.n_rows < 0 or rest.weight < -scale or np.any(rest.squares < -scale):
+        rounding = 1e-9 * self._model.statistics.weight
+        if (
+            rest.n_rows < 0
+            or rest.weight < -rounding
+            or np.any(rest.squares < -1e-9 * self._model.statistics.squares)
+            or (rest.n_rows == 0 and rest.weight > rounding)
+        ):
             raise ValueError(
                 f"cannot forget {rows.n_rows:,} rows (weight {rows.weight:g}): the model has seen "
                 f"{self.n_rows_seen_:,} (weight {self._model.statistics.weight:g}), and not "
                 "these; give rows that were fitted, with the same weights"
             )
-        if rest.n_rows == 0:
+        if rest.weight <= rounding:
             rest = Statistics.zero(self._model.geometry)
         return self._update(rest)
 
@@ -218,16 +267,24 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         VISHRegressor
         """
         check_is_fitted(self)
-        check_is_fitted(other)
         if not isinstance(other, VISHRegressor):
             raise ValueError(f"cannot merge with a {type(other).__name__}: give a VISHRegressor")
+        check_is_fitted(other)
         return self._copy()._update(self._model.statistics + other._model.statistics)
 
     def empty_like(self):
         """The same geometry and hyperparameters, no rows seen: a place for other rows."""
-        check_is_fitted(self)
+        self._require_gaussian("empty_like")
         empty = Statistics.zero(self._model.geometry)
         return self._copy()._adopt(self._model.with_statistics(empty))
+
+    def _require_gaussian(self, what):
+        check_is_fitted(self)
+        if isinstance(self._model, SiteModel):
+            raise ValueError(
+                f"{what} is exact, and exists, for the Gaussian family only: this model has the "
+                f"likelihood {type(self.likelihood_).__name__}; fit again instead"
+            )
 
     def _copy(self):
         copy = clone(self)
@@ -326,7 +383,7 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         X, quantiles = self._inputs(X), np.atleast_1d(np.asarray(quantiles, dtype=float))
         if quantiles.ndim != 1 or not np.all((quantiles > 0) & (quantiles < 1)):
             raise ValueError(f"quantiles are {quantiles}: give numbers between 0 and 1")
-        return self._shape(self._observation.quantiles(X, ndtri(quantiles), self.n_jobs))
+        return self._shape(self._observation.quantiles(X, quantiles, self.n_jobs))
 
     def predict_latent(self, X, return_std=False, return_cov=False):
         """The noise-free function f.

@@ -32,6 +32,7 @@ class Hyperparameters:
     kernel: Any
     noise: np.ndarray  # [T], in units of the standardised (and warped) targets
     warp: Any = None
+    tied: bool = False  # whether the relevance moves as a whole, by one factor
 
     @property
     def dimension(self) -> int:
@@ -56,6 +57,7 @@ class Setting:
     truncated: bool
     live: np.ndarray  # [D] of bool: columns that are not constant
     n_jobs: int | None = None
+    learn_noise: bool = True
 
     @cached_property
     def weight(self) -> float:
@@ -68,7 +70,7 @@ class Setting:
         return Geometry(projection, degree, *targets, warp=point.warp)
 
     def only_rows(self, n: int) -> "Setting":
-        """The first n rows (they are in random order of importance, all alike)."""
+        """The first n rows (a subset is in random order)."""
         source = self.source
         if n >= source.n_rows:
             return self
@@ -119,11 +121,15 @@ class Objective:
 
     def pack(self, point: Hyperparameters) -> np.ndarray:
         parts = []
-        if self._relevance:
+        if self._relevance and self.start.tied:
+            parts.append([self._log_size(point)])
+        elif self._relevance:
             free = point.relevance[..., self.setting.live]
             parts.append(np.log(np.abs(free)) if self._diagonal else free.ravel())
         if self._rest:
-            parts += [point.kernel.log_parameters, np.log(point.noise)]
+            parts.append(point.kernel.log_parameters)
+            if self.setting.learn_noise:
+                parts.append(np.log(point.noise))
             if point.warp is not None:
                 parts.append(point.warp.parameters)
         return np.concatenate(parts) if parts else np.empty(0)
@@ -136,7 +142,10 @@ class Objective:
             place += n
             return vector[place - n : place]
 
-        if self._relevance:
+        if self._relevance and self.start.tied:
+            factor = np.exp(take(1) - self._log_size(point))
+            point = replace(point, relevance=factor * point.relevance)
+        elif self._relevance:
             relevance = np.zeros(point.relevance.shape)
             free = relevance[..., self.setting.live]
             values = take(free.size).reshape(free.shape)
@@ -144,7 +153,9 @@ class Objective:
             point = replace(point, relevance=relevance)
         if self._rest:
             kernel = point.kernel.with_log_parameters(take(len(point.kernel.log_parameters)))
-            point = replace(point, kernel=kernel, noise=np.exp(take(len(point.noise))))
+            point = replace(point, kernel=kernel)
+            if self.setting.learn_noise:
+                point = replace(point, noise=np.exp(take(len(point.noise))))
             if point.warp is not None:
                 warp = point.warp.with_parameters(take(len(point.warp.parameters)))
                 point = replace(point, warp=warp)
@@ -154,19 +165,24 @@ class Objective:
     def bounds(self) -> np.ndarray:
         parts = []
         if self._relevance:
-            free = self.start.relevance[..., self.setting.live].size
+            free = 1 if self.start.tied else self.start.relevance[..., self.setting.live].size
             limits = (
                 np.log([_SMALLEST_RELEVANCE, _LARGEST_RELEVANCE])
-                if self._diagonal
+                if self._diagonal or self.start.tied
                 else np.array([-_LARGEST_RELEVANCE, _LARGEST_RELEVANCE])
             )
             parts.append(np.tile(limits, (free, 1)))
         if self._rest:
             parts.append(self.start.kernel.log_bounds)
-            parts.append(np.tile(np.log(NOISE_BOUNDS), (len(self.start.noise), 1)))
+            if self.setting.learn_noise:
+                parts.append(np.tile(np.log(NOISE_BOUNDS), (len(self.start.noise), 1)))
             if self.start.warp is not None:
                 parts.append(self.start.warp.bounds)
         return np.vstack(parts)
+
+    def _log_size(self, point: Hyperparameters) -> float:
+        """Log of the root mean square of the relevances."""
+        return float(np.log(np.mean(point.relevance[..., self.setting.live] ** 2)) / 2)
 
     # ---- value and gradient
 
@@ -193,7 +209,11 @@ class Objective:
             )  # fmt: skip
             free = point.relevance[..., setting.live]
             gradient = gradient[..., setting.live]
-            if self._diagonal:
+            if point.tied:
+                deviation = self._log_size(point) - np.log(self._typical)
+                value -= deviation**2 / (2 * _LOG_RELEVANCE_SPREAD**2)
+                gradient = np.sum(gradient * free) - deviation / _LOG_RELEVANCE_SPREAD**2
+            elif self._diagonal:
                 deviation = np.log(free / self._typical)
                 value -= np.sum(deviation**2) / (2 * _LOG_RELEVANCE_SPREAD**2)
                 gradient = gradient * free - deviation / _LOG_RELEVANCE_SPREAD**2
@@ -204,7 +224,9 @@ class Objective:
         if self._rest:
             prior, slope = log_prior_of_kernel(point.kernel)
             value += prior
-            parts += [jacobian.T @ result.d_log_spectrum + slope, result.d_log_noise]
+            parts.append(jacobian.T @ result.d_log_spectrum + slope)
+            if setting.learn_noise:
+                parts.append(result.d_log_noise)
             if point.warp is not None:
                 parts.append(self._warp_gradient(point, geometry, result))
         n = self.setting.weight

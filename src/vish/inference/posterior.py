@@ -124,6 +124,11 @@ class Posterior:
             variances[:, doubtful] = self._sums_of_squares(points[:, doubtful])
         return variances
 
+    def prepare(self) -> None:
+        """Do now what all threads would otherwise do at their first chunk."""
+        self._linear  # noqa: B018
+        self._least_variances  # noqa: B018
+
     def moments_of_chunk(self, X: np.ndarray, with_variance: bool = True) -> Moments:
         """Mean and variance of f at a few rows.  [n, D] -> [n, T] twice"""
         points, r = self.geometry.projection.project_chunk(X)

@@ -1,7 +1,7 @@
 """Where rows come from: the protocol of a row source, and rows held in memory.
 
-A source yields its rows as fixed chunks, cut by global row number alone: rows 0..4095, then
-4096..8191, and so on. Sums over chunks in their order then have the same bits whatever the
+A source yields its rows as fixed chunks, cut by global row number alone: rows 0..8191, then
+8192..16383, and so on. Sums over chunks in their order then have the same bits whatever the
 source and the number of threads.
 """
 

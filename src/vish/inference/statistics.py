@@ -25,7 +25,7 @@ from vish.sphere.levels import level_sizes
 from vish.sphere.projection import Projection
 from vish.sphere.threads import map_in_order
 
-_GROUP = 16  # chunks summed among themselves before they join the total
+_GROUP = 8  # chunks summed among themselves before they join the total
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,9 @@
-"""A random subset of rows, the same whatever the source: chosen by a hash of the row number."""
+"""A random subset of rows, the same whatever the source: chosen by a hash of the row number.
+
+What is learned from the subset must not depend on how its rows are written down: equal rows
+are joined, and the order depends on the set of rows alone. Then a weight is a repeated row, and
+the order of the rows changes nothing, to the bit, while all rows are in the subset.
+"""
 
 import numpy as np
 
@@ -16,7 +21,7 @@ def row_hashes(start: int, n: int, seed: int) -> np.ndarray:
 
 
 def take_subset(source: RowSource, size: int, seed: int) -> ArraySource:
-    """The `size` rows of smallest hash (all rows, if fewer), in their order.
+    """The `size` rows of smallest hash (all rows, if fewer), equal rows joined, shuffled.
 
     Rows of weight 0 are no rows. One reading; never more than a few chunks beyond `size`.
     """
@@ -36,8 +41,22 @@ def take_subset(source: RowSource, size: int, seed: int) -> ArraySource:
             kept, hashes, bound = _cut(kept, hashes, size)
     if sum(map(len, hashes)) > size:
         kept, hashes, _ = _cut(kept, hashes, size)
-    whole = _join(kept)
-    return ArraySource(whole.X, whole.y, whole.weights)
+    return _canonical(_join(kept), seed)
+
+
+def _canonical(rows: Chunk, seed: int) -> ArraySource:
+    """The same rows in an order of their own: sorted, equal ones joined, then shuffled."""
+    table = np.hstack([rows.X, rows.y])
+    order = np.lexsort(table.T)
+    table = table[order]
+    first = np.append(True, (table[1:] != table[:-1]).any(axis=1))  # of each run of equal rows
+    weights = rows.weights
+    if weights is not None or not first.all():
+        weights = np.ones(len(table)) if weights is None else weights[order]
+        weights = np.add.reduceat(weights, np.flatnonzero(first))
+    mixed = np.random.default_rng(seed).permutation(int(first.sum()))
+    take = order[first][mixed]
+    return ArraySource(rows.X[take], rows.y[take], None if weights is None else weights[mixed])
 
 
 def _pick(chunk: Chunk, take: np.ndarray) -> Chunk:

@@ -3,7 +3,8 @@
 Every stage starts near the answer of the one before: the diagonal relevance from several
 starts at low degree, then the full linear map, then the degree (and the rank of the map)
 raised as far as the evidence pays, then everything together. Stages are compared by the
-evidence, less half the log of the number of rows for every learned number of the map.
+evidence, less half the log of the number of rows for every learned number of the map. With few
+rows for the inputs there is another kind of map, one factor for all, that does not overfit.
 """
 
 import time
@@ -20,6 +21,9 @@ from vish.sphere.memory import basis_size
 _EARLY_ROWS = 4096  # the first stages do not need more
 _LOW_FEATURES = 300  # a basis this small is cheap to learn on
 _MOST_DIRECTIONS = 20  # rows of a linear map that is learned whole
+_FEW_DIRECTIONS = 8  # rows of one that is not, when nobody says how many
+_ROWS_PER_NUMBER = 3  # of data, for every number of the map: with fewer, it fits the noise
+_ROWS_PER_INPUT = 100  # with fewer, one factor for all inputs may be better than one for each
 _TOP_DEGREE = 40
 _LEAST_GAIN = 1.0  # of log evidence, for one more degree
 _HOPELESS = 0.05  # of log evidence per row, for one less rank
@@ -47,7 +51,7 @@ class Candidate(NamedTuple):
 
 
 class Interrupted(Exception):
-    """Ctrl-C during the search; `training.best` is what was found."""
+    """Ctrl-C during the search; `Training.best` is what was found."""
 
 
 @dataclass
@@ -80,7 +84,8 @@ class Training:
     learn_relevance: bool = True
     report: Callable[[Stage], None] = lambda stage: None
     trace: list[Stage] = field(default_factory=list)
-    best: tuple[Hyperparameters, int] | None = None
+    best: tuple[Hyperparameters, int] | None = None  # point and degree
+    _best_score: float = -np.inf  # per row
     converged: bool = True
     interrupted: bool = False
 
@@ -122,8 +127,7 @@ class Training:
                 options={"maxiter": max_iter, "ftol": tolerance, "gtol": 1e-6, "maxcor": 20},
             )
         except KeyboardInterrupt:
-            if self.best is None:
-                self.best = (objective.unpack(best_vector), degree)
+            self._remember(objective.unpack(best_vector), degree, setting, -best_value)
             raise Interrupted from None
         self.converged = outcome.status != 1
         point = objective.unpack(best_vector)
@@ -133,12 +137,20 @@ class Training:
         )  # fmt: skip
         self.trace.append(stage)
         self.report(stage)
-        score = -best_value * setting.weight - self._complexity(point, setting)
-        return point, score
+        return point, self._remember(point, degree, setting, -best_value)
+
+    def _remember(
+        self, point: Hyperparameters, degree: int, setting: Setting, log_density: float
+    ) -> float:
+        """Keep a point if it is the best so far; returns its score."""
+        score = log_density * setting.weight - self._complexity(point, setting)
+        if self.best is None or score / setting.weight > self._best_score:
+            self.best, self._best_score = (point, degree), score / setting.weight
+        return score
 
     def _complexity(self, point: Hyperparameters, setting: Setting) -> float:
         """Half the log of the number of rows for every number of the linear map."""
-        numbers = int(setting.live.sum())
+        numbers = 1 if point.tied else int(setting.live.sum())
         if point.rank is not None:  # a rotation of the mapped inputs changes nothing
             numbers = point.rank * numbers - point.rank * (point.rank - 1) // 2
         return numbers * np.log(max(2.0, setting.weight)) / 2
@@ -152,7 +164,8 @@ class Training:
         except Interrupted:
             self.interrupted = True
             assert self.best is not None
-            return self.best
+            point, degree = self.best
+            return point, degree if self.degree is None else self.degree
 
     def refine(self, point: Hyperparameters, degree: int) -> Hyperparameters:
         """A few more iterations from a point, on the rows of the setting."""
@@ -187,12 +200,14 @@ class Training:
         if not self.learn_relevance:
             return self._fixed_map(start)
         candidates = [self._diagonal(start)]
-        if self.rank is not None:
-            mapped = self._linear_map(candidates[0].point)
-            candidates = [mapped] if isinstance(self.rank, int) else [*candidates, mapped]
-        best = max(candidates, key=lambda c: c.score)
-        self.best = (best.point, best.degree)
+        if self.rank == "auto" and self.setting.weight < _ROWS_PER_INPUT * self.setting.live.sum():
+            candidates.append(self._diagonal(replace(start, tied=True)))
+        if isinstance(self.rank, int):
+            candidates = [self._linear_map(candidates[0].point, self.rank)]
+        elif self.rank == "auto" and (rank := self._most_directions()):
+            candidates.append(self._linear_map(candidates[0].point, rank))
         if self.degree is not None:
+            best = max(candidates, key=lambda c: c.score)
             return self._finish(best.point, self.degree)
         best = self._raise_degree(candidates)
         return self._finish(best.point, best.degree)
@@ -201,8 +216,7 @@ class Training:
         """Everything together, to the end."""
         free = {"learn_relevance": self.learn_relevance}
         point, _ = self._maximise("all", self.setting, point, degree, self.max_iter, _TIGHT, **free)
-        self.best = (point, degree)
-        return self.best
+        return point, degree
 
     def _fixed_map(self, start: Hyperparameters) -> tuple[Hyperparameters, int]:
         """Kernel and noise alone, and the degree if it is free."""
@@ -221,7 +235,10 @@ class Training:
         return degree if self.degree is None else max(0, min(degree, self.degree))
 
     def _diagonal(self, start: Hyperparameters) -> Candidate:
-        """Several starts at degrees 1 and 2; the best is taken up at the low degree."""
+        """Several starts at degrees 1 and 2; the best is taken up at the low degree.
+
+        One factor per input, or one for all if the start is tied.
+        """
         early = self.setting.only_rows(_EARLY_ROWS)
         low = self._low_degree(start.dimension)
         found = []
@@ -236,11 +253,16 @@ class Training:
         point, score = self._maximise("diagonal", self.setting, point, low, self.max_iter, _LOOSE)
         return Candidate(point, score, low)
 
-    def _linear_map(self, diagonal: Hyperparameters) -> Candidate:
+    def _most_directions(self) -> int:
+        """Rows of the linear map that these data can tell."""
+        live = int(self.setting.live.sum())
+        most = live if live <= _MOST_DIRECTIONS else _FEW_DIRECTIONS
+        return min(most, int(self.setting.weight / (_ROWS_PER_NUMBER * live)))
+
+    def _linear_map(self, diagonal: Hyperparameters, rank: int) -> Candidate:
         """A p x D map, from the diagonal one or, for many inputs, from a few directions."""
         live = int(self.setting.live.sum())
-        rank = min(live, self.rank if isinstance(self.rank, int) else _MOST_DIRECTIONS)
-        if live <= _MOST_DIRECTIONS:
+        if rank == live or live <= min(_MOST_DIRECTIONS, self._most_directions()):
             relevance = np.diag(diagonal.relevance)[self.setting.live]
         else:
             relevance = telling_directions(self.setting, rank)
@@ -268,7 +290,7 @@ class Training:
         tried: list[Candidate] = []
         for candidate in candidates:
             tried.extend(self._ladder(candidate))
-            if candidate.point.rank is None or isinstance(self.rank, int):
+            if candidate.point.rank is None or not self._may_cut_rank:
                 continue
             reached = self._top_degree(candidate.point.dimension)
             for rank in range(candidate.point.rank - 1, 0, -1):
@@ -286,9 +308,9 @@ class Training:
                 if score < candidate.score - _HOPELESS * self.setting.weight:
                     break
                 tried.extend(self._ladder(Candidate(point, score, low)))
-        ranking: dict[int | None, Candidate] = {}
+        ranking: dict[tuple[int | None, bool], Candidate] = {}
         for candidate in sorted(tried, key=lambda c: -c.score):
-            ranking.setdefault(candidate.point.rank, candidate)
+            ranking.setdefault((candidate.point.rank, candidate.point.tied), candidate)
         finalists = list(ranking.values())[:2]
         if len(finalists) == 1:
             return finalists[0]
@@ -299,6 +321,11 @@ class Training:
             for c in finalists
         ]
         return max(relearned, key=lambda c: c.score)
+
+    @property
+    def _may_cut_rank(self) -> bool:
+        """Pseudo-data of a first site are too vague to tell one rank from the next."""
+        return self.rank == "auto" and self.setting.learn_noise
 
     def _top_degree(self, dimension: int) -> int:
         degree = 1

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-CHUNK_ROWS = 4096
+CHUNK_ROWS = 8192
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

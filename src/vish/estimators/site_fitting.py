@@ -1,0 +1,178 @@
+"""From rows and an estimator's parameters to a model with a likelihood that is not Gaussian.
+
+Geometry and kernel start from a regression on the first sites. Then, on the subset, sites,
+likelihood and hyperparameters take turns while the bound rises; then all rows are read until
+their sites have converged.
+"""
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from vish.estimators.fitting import (
+    make_setting,
+    new_training,
+    relevance_is_free,
+    seed_of,
+    starting_relevance,
+    tell,
+)
+from vish.estimators.progress import Progress
+from vish.estimators.scaling import centre_and_scale
+from vish.estimators.settings import kernel_of
+from vish.inference.objective import Hyperparameters, Setting
+from vish.inference.sites import (
+    Convergence,
+    SiteModel,
+    Sites,
+    converge,
+    pseudo_rows,
+    relearned_kernel,
+    relearned_likelihood,
+)
+from vish.inference.sources import ArraySource, RowSource
+from vish.inference.subset import take_subset
+from vish.inference.training import Stage, Training
+from vish.likelihoods import Likelihood
+
+_ROUNDS, _ROUND_ITERATIONS = 6, 15
+_LEAST_GAIN = 1e-4  # of the bound per row, for one more round
+MAX_PASSES = 100
+# Relative rise of the bound that ends the passes: in the turns, and at the end. Several latent
+# functions converge more slowly, and nothing is gained by the last digits.
+_ONE_LATENT, _SEVERAL_LATENTS = (1e-6, 1e-9), (1e-4, 1e-5)
+
+
+@dataclass
+class SiteFit:
+    """What a fit leaves behind."""
+
+    end: Convergence
+    trace: list[Stage]
+
+
+def fit_sites(
+    source: RowSource, estimator: Any, likelihood: Likelihood, progress: Progress
+) -> SiteFit:
+    """Learn a model by passes over sites."""
+    seed = seed_of(estimator)
+    subset = take_subset(source, estimator.subset_size, seed)
+    setting = make_setting(subset, "constant", estimator)
+    model = _first_model(setting, likelihood, estimator)
+    training = new_training(_pseudo_setting(setting, model, True), estimator, seed, progress)
+    noise = np.ones(model.likelihood.guides)
+    start = Hyperparameters(starting_relevance(estimator, setting.live), model.kernel, noise)
+    if estimator.optimize:
+        point, degree = training.run(start)
+        tell(training, estimator, point, degree)
+    else:
+        point, degree = training.hold(start)
+    model = _at(model, setting, point, degree)
+    if estimator.optimize:
+        model = _take_turns(model, setting, point, degree, training, estimator)
+    with progress.rows("passes over the rows", None) as done:
+        _, tolerance = _tolerances(likelihood)
+        end = converge(model, source, MAX_PASSES, estimator.n_jobs, done, tolerance=tolerance)
+        if estimator.optimize and source.n_rows != subset.n_rows:
+            end = _relearn(end, source, estimator, done)
+    if not end.converged:
+        warnings.warn(
+            f"the sites have not converged in {end.n_passes} passes: the fit may be rough",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    return SiteFit(end, training.trace)
+
+
+def _tolerances(likelihood: Likelihood) -> tuple[float, float]:
+    return _ONE_LATENT if likelihood.n_latents == 1 else _SEVERAL_LATENTS
+
+
+def _first_model(setting: Setting, likelihood: Likelihood, estimator: Any) -> SiteModel:
+    """The likelihood's constants from the subset, with no sites yet."""
+    subset = setting.source
+    y_shift, y_scale = 0.0, 1.0
+    if likelihood.location_scale:
+        shift, scale, _ = centre_and_scale(subset.y, subset.weights)
+        y_shift, y_scale = float(shift[0]), float(scale[0])
+    weights = np.ones(subset.n_rows) if subset.weights is None else subset.weights
+    offset = likelihood.offset((subset.y[:, 0] - y_shift) / y_scale, weights)
+    relevance = starting_relevance(estimator, setting.live)
+    point = Hyperparameters(relevance, kernel_of(estimator), np.ones(len(offset)))
+    setting = replace(setting, target_shift=offset, target_scale=np.ones(len(offset)))
+    geometry = setting.geometry(point, 1)
+    sites = Sites.zero(geometry, len(offset))
+    return SiteModel(
+        geometry, likelihood, point.kernel, setting.truncated, sites, None, y_shift, y_scale
+    )
+
+
+def _pseudo_setting(setting: Setting, model: SiteModel, first: bool) -> Setting:
+    """The sites of the subset as a regression with noise 1."""
+    rows = pseudo_rows(model, setting.source, first)
+    K = rows.y.shape[1]
+    return replace(
+        setting, source=rows, target_shift=np.zeros(K), target_scale=np.ones(K), learn_noise=False
+    )
+
+
+def _at(model: SiteModel, setting: Setting, point: Hyperparameters, degree: int) -> SiteModel:
+    """The model at other hyperparameters, without sites."""
+    offset = model.geometry.target_shift
+    setting = replace(setting, target_shift=offset, target_scale=np.ones(len(offset)))
+    geometry = setting.geometry(replace(point, warp=None), degree)
+    kernel = point.kernel.start(geometry.projection.dimension, degree)
+    return replace(model, geometry=geometry, kernel=kernel, sites=Sites.zero(geometry, len(offset)))
+
+
+def _take_turns(
+    model: SiteModel,
+    setting: Setting,
+    point: Hyperparameters,
+    degree: int,
+    training: Training,
+    estimator: Any,
+) -> SiteModel:
+    """Sites, likelihood and hyperparameters in turn, on the subset, while the bound rises."""
+    subset, n_jobs = setting.source, estimator.n_jobs
+    tolerance, _ = _tolerances(model.likelihood)
+    end = converge(model, subset, MAX_PASSES, n_jobs, tolerance=tolerance)
+    for _ in range(_ROUNDS):
+        new = relearned_likelihood(end.model, subset, estimator.max_iter)
+        if relevance_is_free(estimator) and new.likelihood.guides == 1:
+            training.setting = _pseudo_setting(setting, new, False)
+            training.max_iter = _ROUND_ITERATIONS
+            point = training.refine(replace(point, kernel=new.kernel), degree)
+            new = _at(new, setting, point, degree)
+        else:
+            new = relearned_kernel(new, _ROUND_ITERATIONS)
+        result = converge(new, subset, MAX_PASSES, n_jobs, tolerance=tolerance)
+        gain = result.bound - end.bound
+        if gain > 0:
+            end = result
+        if gain < _LEAST_GAIN * max(1.0, result.weight):
+            break
+    return end.model
+
+
+def _relearn(end: Convergence, source: RowSource, estimator: Any, done: Any) -> Convergence:
+    """The kernel once more, from the sites of all rows; kept if the bound rises."""
+    new = relearned_kernel(end.model, estimator.max_iter)
+    result = converge(new, source, MAX_PASSES - end.n_passes, estimator.n_jobs, done, fresh=False)
+    passes = end.n_passes + result.n_passes
+    best = result if result.bound > end.bound else end
+    return best._replace(n_passes=passes)
+
+
+def update_sites(
+    model: SiteModel, source: ArraySource, estimator: Any, progress: Progress
+) -> Convergence:
+    """New rows on top of the old: the sites of rows seen before stay as they are."""
+    fresh = replace(
+        model, base=model.total, sites=Sites.zero(model.geometry, len(model.sites.cross))
+    )
+    with progress.rows("passes over the rows", None) as done:
+        return converge(fresh, source, MAX_PASSES, estimator.n_jobs, done)

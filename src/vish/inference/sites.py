@@ -1,0 +1,363 @@
+r"""Natural-gradient variational inference: passes over the rows, no learning rate.
+
+For a likelihood that factorises over rows, the optimal Gaussian q has the form of a regression
+on pseudo-data. At the marginals (m_n, v_n) of the current q, with g and h the derivatives of
+:math:`E_q \log p(y_n \mid f_n)` (`vish.likelihoods`), each row is a site of precision h and
+first natural parameter h m + g, and one step is
+
+.. math:: G \leftarrow \sum h \psi \psi^\top, \qquad b \leftarrow \sum (h m + g) \psi,
+
+the statistics of a Gaussian model with noise 1. A step is a convex combination of old and new
+statistics, halved whenever the bound
+
+.. math:: L(q) = \sum \omega_n E_q \log p(y_n \mid f_n) - KL(q \,\|\, p)
+
+falls. Several latent functions have statistics of their own.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+
+from vish.inference.evidence import Factor
+from vish.inference.objective import log_prior_of_kernel
+from vish.inference.posterior import Moments, Posterior
+from vish.inference.sources import ArraySource, Chunk, RowSource
+from vish.inference.statistics import Geometry
+from vish.likelihoods import Likelihood
+from vish.sphere.levels import level_sizes
+from vish.sphere.threads import map_in_order
+
+_SLACK = 1e-10  # relative fall of the bound that rounding may cause
+_TOLERANCE = 1e-9  # relative rise of the bound that ends the passes
+_LEAST_STEP = 2.0**-20
+_LEAST_PRECISION = 1e-10  # of a pseudo-observation, so that its target can be written down
+
+
+@dataclass(frozen=True, eq=False)
+class Sites:
+    """Sums of the sites of all rows: for each latent function, what stands for G and b."""
+
+    moments: np.ndarray  # [K, engine.size]
+    cross: np.ndarray  # [K, M]
+
+    @classmethod
+    def zero(cls, geometry: Geometry, n_latents: int) -> "Sites":
+        engine = geometry.engine
+        return cls(np.zeros((n_latents, engine.size)), np.zeros((n_latents, engine.n_harmonics)))
+
+    def __add__(self, other: "Sites") -> "Sites":
+        return Sites(self.moments + other.moments, self.cross + other.cross)
+
+    def towards(self, other: "Sites", step: float) -> "Sites":
+        """(1 - step) self + step other."""
+        return Sites(
+            self.moments + step * (other.moments - self.moments),
+            self.cross + step * (other.cross - self.cross),
+        )
+
+
+class Pass(NamedTuple):
+    """What one reading of the rows gives at the current posterior."""
+
+    sites: Sites
+    expected: float  # sum omega E log p
+    weight: float
+    n_rows: int
+
+    def __add__(self, other: "Pass") -> "Pass":  # type: ignore[override]
+        return Pass(
+            self.sites + other.sites,
+            self.expected + other.expected,
+            self.weight + other.weight,
+            self.n_rows + other.n_rows,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class SiteModel:
+    """A Gaussian q over the weights, given by sites. Immutable.
+
+    The geometry's target_shift is the constant latent value; `base` are sites of rows seen
+    before, held fixed; the likelihood speaks of (y - y_shift) / y_scale.
+    """
+
+    geometry: Geometry
+    likelihood: Likelihood
+    kernel: Any
+    truncated: bool
+    sites: Sites
+    base: Sites | None = None
+    y_shift: float = 0.0
+    y_scale: float = 1.0
+
+    def standardised(self, y: np.ndarray) -> np.ndarray:
+        """Observations in the units of the likelihood."""
+        return (y - self.y_shift) / self.y_scale
+
+    @cached_property
+    def _log_spectrum(self) -> np.ndarray:
+        return self.kernel.log_spectrum_and_gradient(
+            self.geometry.projection.dimension, self.geometry.degree, truncated=self.truncated
+        )[0]
+
+    @property
+    def tail(self) -> float:
+        return float(np.exp(self._log_spectrum[-1]))
+
+    @cached_property
+    def total(self) -> Sites:
+        return self.sites if self.base is None else self.sites + self.base
+
+    @cached_property
+    def degrees(self) -> np.ndarray:
+        engine = self.geometry.engine
+        return np.repeat(np.arange(engine.degree + 1), level_sizes(engine.dimension, engine.degree))
+
+    @cached_property
+    def scales(self) -> np.ndarray:
+        return np.sqrt(np.exp(self._log_spectrum[:-1]))[self.degrees]
+
+    @cached_property
+    def _solved(self) -> tuple[list[Factor], np.ndarray]:
+        """Factor of every latent function, and the whitened means z.  -> [K], [M, K]"""
+        engine, factors, whitened = self.geometry.engine, [], []
+        for moments, cross in zip(self.total.moments, self.total.cross, strict=True):
+            factor = Factor.of(engine.gram(moments), self.scales, 1.0)
+            b = engine.cross(cross[:, None])[:, 0]
+            factors.append(factor)
+            whitened.append(factor.solve(self.scales * b))
+        return factors, np.stack(whitened, axis=1)
+
+    @cached_property
+    def posterior(self) -> Posterior:
+        factors, whitened = self._solved
+        means = self.scales[:, None] * whitened
+        return Posterior(self.geometry, means, tuple(f.root for f in factors), self.tail)
+
+    @cached_property
+    def divergence(self) -> float:
+        """KL(q || prior), less the expectation of the fixed sites."""
+        factors, whitened = self._solved
+        M = len(self.degrees)
+        total = 0.0
+        for factor, z in zip(factors, whitened.T, strict=True):
+            trace = factor.inverse.trace()
+            total += (trace + z @ z - M + factor.log_determinant) / 2
+        if self.base is not None:
+            total -= self._expected_base()
+        return total
+
+    def _expected_base(self) -> float:
+        engine, posterior, total = self.geometry.engine, self.posterior, 0.0
+        for k, covariance in enumerate(posterior.covariances):
+            assert self.base is not None
+            mu = posterior.means[:, k]
+            gram = engine.gram(self.base.moments[k])
+            b = engine.cross(self.base.cross[k][:, None])[:, 0]
+            total += b @ mu - (mu @ gram @ mu + np.sum(gram * covariance)) / 2
+        return float(total)
+
+    def latent(
+        self, X: np.ndarray, with_variance: bool = True, n_jobs: int | None = None
+    ) -> Moments:
+        """Mean and variance of the latent functions.  [n, D] -> [n, K] twice"""
+        moments = self.posterior.moments(X, with_variance, n_jobs)
+        return Moments(moments.mean + self.geometry.target_shift, moments.variance)
+
+    def _latent_of_chunk(self, X: np.ndarray) -> Moments:
+        moments = self.posterior.moments_of_chunk(X)
+        return Moments(moments.mean + self.geometry.target_shift, moments.variance)
+
+    def read(self, source: RowSource, n_jobs: int | None, progress: Callable[[int], None]) -> Pass:
+        """One pass: the next sites of all rows, and the expected log density."""
+        self.posterior.prepare()
+
+        def of_chunk(chunk: Chunk) -> Pass:
+            mean, variance = self._latent_of_chunk(chunk.X)
+            value, g, h = self.likelihood.expectations(
+                self.standardised(chunk.y[:, 0]), mean, variance
+            )
+            h = np.maximum(h, 0.0)
+            natural = h * (mean - self.geometry.target_shift) + g
+            return _sum_sites(self.geometry, chunk, h, natural, value)
+
+        return _sum_passes(of_chunk, source, n_jobs, progress)
+
+    def first_read(
+        self, source: RowSource, n_jobs: int | None, progress: Callable[[int], None]
+    ) -> Pass:
+        """The sites to start from, by the data alone."""
+        offset = self.geometry.target_shift
+
+        def of_chunk(chunk: Chunk) -> Pass:
+            h, target = self.likelihood.start(self.standardised(chunk.y[:, 0]), offset)
+            return _sum_sites(self.geometry, chunk, h, h * (target - offset), np.zeros(len(h)))
+
+        return _sum_passes(of_chunk, source, n_jobs, progress)
+
+
+def _sum_sites(
+    geometry: Geometry, chunk: Chunk, h: np.ndarray, natural: np.ndarray, value: np.ndarray
+) -> Pass:
+    points, radii = geometry.projection.project_chunk(chunk.X)
+    omega = np.ones(len(radii)) if chunk.weights is None else chunk.weights
+    moments, cross = [], []
+    for k in range(h.shape[1]):
+        weights, targets = omega * h[:, k] * radii**2, omega * natural[:, k] * radii
+        sums, b = geometry.engine.accumulate(points, weights, targets[None])
+        moments.append(sums)
+        cross.append(b[:, 0])
+    sites = Sites(np.array(moments), np.array(cross))
+    return Pass(sites, float(omega @ value), float(omega.sum()), len(radii))
+
+
+def _sum_passes(of_chunk, source, n_jobs, progress) -> Pass:
+    total = None
+    for part in map_in_order(of_chunk, source.chunks(), n_jobs):
+        total = part if total is None else total + part
+        progress(part.n_rows)
+    if total is None:
+        raise ValueError("no rows: give at least one")
+    return total
+
+
+class Convergence(NamedTuple):
+    """The end of a run of passes."""
+
+    model: SiteModel
+    bound: float
+    bounds: list[float]  # of every accepted step
+    n_passes: int
+    converged: bool
+    weight: float
+    n_rows: int
+
+
+def converge(
+    model: SiteModel,
+    source: RowSource,
+    max_passes: int = 100,
+    n_jobs: int | None = None,
+    progress: Callable[[int], None] = lambda n: None,
+    fresh: bool = True,
+    tolerance: float = _TOLERANCE,
+) -> Convergence:
+    """Site updates until the bound rises no more.
+
+    `fresh` starts from the data; otherwise the sites of the model are taken up.
+    """
+    passes = 0
+    if fresh:
+        start = model.first_read(source, n_jobs, progress)
+        model, passes = replace(model, sites=start.sites), 1
+    current = model.read(source, n_jobs, progress)
+    passes += 1
+    bound = current.expected - model.divergence
+    while not np.isfinite(bound) and passes < max_passes:  # too bold a start: shrink to the prior
+        nothing = Sites.zero(model.geometry, len(model.sites.cross))
+        model = replace(model, sites=model.sites.towards(nothing, 0.5))
+        current = model.read(source, n_jobs, progress)
+        passes += 1
+        bound = current.expected - model.divergence
+    bounds, step, converged = [bound], 1.0, False
+    while passes < max_passes:
+        trial = replace(model, sites=model.sites.towards(current.sites, step))
+        result = trial.read(source, n_jobs, progress)
+        passes += 1
+        value = result.expected - trial.divergence
+        if not value >= bound - _SLACK * (1 + abs(bound)):
+            step /= 2
+            if step < _LEAST_STEP:
+                converged = True  # no step rises: as good as it gets
+                break
+            continue
+        rise = value - bound
+        model, current, bound = trial, result, value
+        bounds.append(bound)
+        if rise <= tolerance * (1 + abs(bound)) and step > 0.2:
+            converged = True
+            break
+        step = min(1.0, 2 * step)
+    return Convergence(model, bound, bounds, passes, converged, current.weight, current.n_rows)
+
+
+def pseudo_rows(model: SiteModel, source: ArraySource, first: bool = False) -> ArraySource:
+    """The sites of rows in memory as a weighted regression with noise 1.
+
+    Targets are those of the processes, without their constants. Several latent functions
+    share the mean of their precisions, which is exact for one.
+    """
+    y, offset = model.standardised(source.y[:, 0]), model.geometry.target_shift
+    if first:
+        h, target = model.likelihood.start(y, offset)
+        natural = h * (target - offset)
+    else:
+        mean, variance = model.latent(source.X)
+        _, g, h = model.likelihood.expectations(y, mean, variance)
+        h = np.maximum(h, 0.0)
+        natural = h * (mean - offset) + g
+    kept = model.likelihood.guides
+    h, natural = np.maximum(h[:, :kept], _LEAST_PRECISION), natural[:, :kept]
+    omega = np.ones(len(y)) if source.weights is None else source.weights
+    return ArraySource(source.X, natural / h, omega * h.mean(axis=1))
+
+
+def relearned_kernel(model: SiteModel, max_iter: int) -> SiteModel:
+    """Kernel parameters that maximise the evidence of the pseudo-data, the sites held fixed.
+
+    At the fixed point of the sites its gradient is that of the bound itself.
+    """
+    engine, geometry = model.geometry.engine, model.geometry
+    grams = [engine.gram(moments) for moments in model.total.moments]
+    crosses = [engine.cross(cross[:, None])[:, 0] for cross in model.total.cross]
+    size = max(1.0, float(sum(abs(g[0, 0]) for g in grams)))
+
+    def objective(theta: np.ndarray) -> tuple[float, np.ndarray]:
+        kernel = model.kernel.with_log_parameters(theta)
+        values, jacobian = kernel.log_spectrum_and_gradient(
+            geometry.projection.dimension, geometry.degree, truncated=model.truncated
+        )
+        scales = np.sqrt(np.exp(values[:-1]))[model.degrees]
+        value, slope = log_prior_of_kernel(kernel)
+        by_level = np.zeros(len(values))
+        for gram, b in zip(grams, crosses, strict=True):
+            factor = Factor.of(gram, scales, 1.0)
+            z = factor.solve(scales * b)
+            value += (scales * b) @ z / 2 - factor.log_determinant / 2
+            terms = (z**2 + factor.inverse.diagonal() - 1) / 2
+            by_level[:-1] += np.bincount(model.degrees, terms, len(values) - 1)
+            tail = np.exp(values[-1]) * gram[0, 0] / 2
+            value, by_level[-1] = value - tail, by_level[-1] - tail
+        return -value / size, -(jacobian.T @ by_level + slope) / size
+
+    bounds = model.kernel.log_bounds
+    start = np.clip(model.kernel.log_parameters, *bounds.T)
+    outcome = minimize(
+        objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": max_iter}
+    )
+    return replace(model, kernel=model.kernel.with_log_parameters(outcome.x))
+
+
+def relearned_likelihood(model: SiteModel, source: ArraySource, max_iter: int) -> SiteModel:
+    """Parameters of the likelihood that maximise the expected log density, q held fixed."""
+    if not len(model.likelihood.parameters):
+        return model
+    y = model.standardised(source.y[:, 0])
+    mean, variance = model.latent(source.X)
+    omega = np.ones(len(y)) if source.weights is None else source.weights
+    bounds = model.likelihood.bounds
+
+    def objective(theta: np.ndarray) -> float:
+        likelihood = model.likelihood.with_parameters(theta)
+        return -float(omega @ likelihood.expectations(y, mean, variance).value) / omega.sum()
+
+    start = np.clip(model.likelihood.parameters, *bounds.T)
+    outcome = minimize(
+        objective, start, method="L-BFGS-B", bounds=bounds, options={"maxiter": max_iter}
+    )
+    return replace(model, likelihood=model.likelihood.with_parameters(outcome.x))

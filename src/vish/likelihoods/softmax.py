@@ -1,0 +1,101 @@
+r"""Several classes.
+
+The expectation of log sum exp f under independent Gaussians has no closed form. We use the
+tilted bound (Knowles and Minka, 2011),
+
+.. math::
+
+    E \log \sum_k e^{f_k} \le \tfrac12 \sum_k a_k^2 v_k
+        + \log \sum_k e^{m_k + (1 - 2 a_k) v_k / 2},
+
+tightest where :math:`a = \mathrm{softmax}(m + (1 - 2a) v / 2)`. There its derivatives are as
+simple as can be: :math:`g_k = [y = k] - a_k` and :math:`h_k = a_k (1 - a_k)`, never negative.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import log_softmax, logsumexp, ndtri, softmax
+from scipy.stats import qmc
+
+from vish.likelihoods.base import Expectation, Likelihood
+
+_ITERATIONS, _TOLERANCE = 100, 1e-12
+_N_DRAWS = 128
+
+
+@dataclass(frozen=True)
+class Softmax(Likelihood):
+    """Classes 0..K-1 with probabilities softmax(f), one latent function per class."""
+
+    n_classes: int = 3
+    location_scale: ClassVar[bool] = False
+    support: ClassVar[str] = "classes 0, 1, ... below n_classes"
+
+    @property
+    def n_latents(self) -> int:  # type: ignore[override]
+        return self.n_classes
+
+    @property
+    def guides(self) -> int:
+        return self.n_classes
+
+    def supports(self, y):
+        return (y == np.floor(y)) & (y >= 0) & (y < self.n_classes)
+
+    def log_density(self, y, f):
+        """f is [..., K]."""
+        index = np.asarray(y, dtype=int)[..., None]
+        return np.take_along_axis(log_softmax(f, axis=-1), index, axis=-1)[..., 0]
+
+    def _one_hot(self, y):
+        return np.eye(self.n_classes)[y.astype(int)]
+
+    def offset(self, y, weights):
+        counts = np.bincount(y.astype(int), weights, self.n_classes) + 0.5
+        logs = np.log(counts / counts.sum())
+        return logs - logs.mean()
+
+    def start(self, y, offset):
+        """The fixed curvature 1/2 of Boehning's bound, at a constant latent value."""
+        h = np.full((len(y), self.n_classes), 0.5)
+        return h, offset + 2 * (self._one_hot(y) - softmax(offset))
+
+    def expectations(self, y, mean, variance):
+        a = softmax(mean, axis=1)
+        step = 1 / (1 + variance.max(axis=1, keepdims=True) / 2)  # a contraction
+        for _ in range(_ITERATIONS):
+            change = softmax(mean + (1 - 2 * a) * variance / 2, axis=1) - a
+            a = a + step * change
+            if np.abs(change).max(initial=0.0) < _TOLERANCE:
+                break
+        log_sum = np.sum(a**2 * variance, axis=1) / 2 + logsumexp(
+            mean + (1 - 2 * a) * variance / 2, axis=1
+        )
+        chosen = np.take_along_axis(mean, y.astype(int)[:, None], axis=1)[:, 0]
+        return Expectation(chosen - log_sum, self._one_hot(y) - a, a * (1 - a))
+
+    def probabilities(self, mean, variance):
+        """Class probabilities, latent values integrated over a fixed set of draws.  -> [n, K]"""
+        total = np.zeros_like(mean)
+        spread = np.sqrt(variance)
+        for draw in _draws(self.n_classes):
+            total += softmax(mean + spread * draw, axis=1)
+        return total / _N_DRAWS
+
+    def log_predictive(self, y, mean, variance):
+        p = self.probabilities(mean, variance)
+        return np.log(np.take_along_axis(p, y.astype(int)[:, None], axis=1)[:, 0])
+
+    def moments(self, mean, variance):
+        raise NotImplementedError("classes have probabilities, not moments")
+
+
+@lru_cache(maxsize=16)
+def _draws(K):
+    """Standard normal points of a Sobol sequence, with their mirror images.  [draws, K]"""
+    points = qmc.Sobol(K, scramble=True, seed=0).random(_N_DRAWS // 2)
+    half = ndtri(np.clip(points, 1e-12, 1 - 1e-12))
+    return np.vstack([half, -half])

@@ -1,0 +1,247 @@
+"""The fit along one input, with its bands."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from vish.likelihoods import Gaussian
+from vish.plots import asking, style
+
+
+class Band(NamedTuple):
+    """The range that holds a share of the observations, or the function itself."""
+
+    label: str
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+@dataclass
+class FitDisplay:
+    """The fit along one input, with bands: a model of one input, or a slice of many.
+
+    Along a slice the other inputs stay at their medians, or follow their medians among rows
+    with like values of the one. The wide band is where `level` of
+    new observations fall; the narrow one where the function itself lies, or, where noise is
+    not simply added to a function (a warped target, for example), where half of new
+    observations fall.
+
+    Parameters
+    ----------
+    grid : array of shape (n_grid,)
+        Values of the input.
+    centre : array of shape (n_grid,)
+        The predicted mean; the median where the noise is not simply added.
+    bands : list of Band
+        Widest first.
+    name, target_name, centre_name : str
+    points : pair of arrays, optional
+        Rows to draw: values of the input, and the target.
+    rug : array, optional
+        Values of the input to mark at the foot of the picture: where there are data.
+    note : str
+        What was held fixed.
+
+    Attributes
+    ----------
+    ax_, figure_ : Axes and Figure
+    line_, bands_, points_, rug_ : what was drawn
+
+    See Also
+    --------
+    vish.plots.PredictedActualDisplay : All inputs at once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vish import VISHRegressor
+    >>> from vish.plots import FitDisplay
+    >>> X = np.linspace(-3, 3, 60)[:, None]
+    >>> model = VISHRegressor(degree=8).fit(X, np.sin(2 * X[:, 0]))
+    >>> display = FitDisplay.from_estimator(model, X, np.sin(2 * X[:, 0]))
+    >>> [band.label for band in display.bands]
+    ['95 % of observations', '95 % for the function']
+    """
+
+    grid: np.ndarray
+    centre: np.ndarray
+    bands: list[Band]
+    name: str = "x0"
+    target_name: str = "y"
+    centre_name: str = "mean"
+    points: tuple[np.ndarray, np.ndarray] | None = None
+    rug: np.ndarray | None = None
+    note: str = ""
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator,
+        X,
+        y=None,
+        *,
+        feature=0,
+        at="median",
+        level=0.95,
+        target=0,
+        target_name=None,
+        n_grid=200,
+        max_points=2000,
+        ax=None,
+    ):
+        """Predict along one input, and draw.
+
+        Parameters
+        ----------
+        estimator : fitted regressor
+            With `predict_quantiles`, or `predict(X, return_std=True)`.
+        X : array-like or frame of shape (n, D)
+            Rows that set the range, the medians and the marks of where there are data.
+        y : array-like of shape (n,) or (n, n_targets), optional
+            Drawn as points where there is one input.
+        feature : int or str, default=0
+            The input along which to go.
+        at : {"median", "local"} or array-like of shape (D,), default="median"
+            Where the other inputs are held: at their medians; at their medians among rows
+            with like values of this input, so that inputs which belong together (a
+            flight's departure and arrival) move together; or at a row that is given.
+        level : float, default=0.95
+            Share of new observations in the wide band.
+        target : int, default=0
+            Which of several targets.
+        target_name : str, optional
+        n_grid : int, default=200
+        max_points : int, default=2000
+            Most rows drawn; a fixed random choice of more.
+        ax : Axes, optional
+
+        Returns
+        -------
+        FitDisplay
+        """
+        names, values = asking.input_names(estimator, X), asking.as_array(X)
+        column = asking.input_index(feature, names)
+        along = values[:, column]
+        # The rarest values would leave most of a slice empty of data.
+        few = values.shape[1] == 1
+        ends = (along.min(), along.max()) if few else np.quantile(along, [0.005, 0.995])
+        grid = np.linspace(ends[0], ends[1], n_grid)
+        rows, note = _others(values, column, grid, at)
+        rows[:, column] = grid
+        table = asking.like_fitted(estimator, rows)
+        centre, centre_name, bands = _centre_and_bands(estimator, table, level, target)
+        kept = asking.thinned(len(along), max_points)
+        if y is not None and target_name is None:
+            target_name = getattr(y, "name", None)
+        points = None
+        if y is not None and few:
+            points = (along[kept], asking.one_target(y, target)[kept])
+        return cls(
+            grid=grid,
+            centre=centre,
+            bands=bands,
+            name=names[column],
+            target_name="y" if target_name is None else str(target_name),
+            centre_name=centre_name,
+            points=points,
+            rug=None if few else np.quantile(along, np.linspace(0.1, 0.9, 9)),
+            note=""
+            if few
+            else f"other inputs {'at their medians' if at is None else 'held fixed'}",
+        ).plot(ax)
+
+    def plot(self, ax=None):
+        """Draw.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            New ones by default.
+
+        Returns
+        -------
+        self
+        """
+        with style.axes(ax) as ax:
+            self.points_ = self.rug_ = None
+            self.bands_: list[Any] = []
+            for band, alpha in zip(self.bands, (0.18, 0.40), strict=False):
+                drawn = ax.fill_between(
+                    self.grid, band.lower, band.upper,
+                    color=style.BLUE, alpha=alpha, linewidth=0, label=band.label,
+                )  # fmt: skip
+                self.bands_.append(drawn)
+            if self.points is not None:
+                # Above the bands, so that no band hides them; below the line.
+                (self.points_,) = ax.plot(
+                    *self.points, linestyle="none", marker="o", color=style.BLACK,
+                    markersize=2.5 if len(self.points[0]) > 200 else 4,
+                    alpha=0.35 if len(self.points[0]) > 200 else 0.7,
+                    markeredgewidth=0, label="data",
+                )  # fmt: skip
+            (self.line_,) = ax.plot(
+                self.grid, self.centre, color=style.BLUE, linewidth=2, label=self.centre_name
+            )
+            if self.rug is not None:
+                (self.rug_,) = ax.plot(
+                    self.rug, np.full(len(self.rug), 0.012), linestyle="none", marker="|",
+                    color=style.BLACK, markersize=8, transform=ax.get_xaxis_transform(),
+                    label="tenths of the data", clip_on=False,
+                )  # fmt: skip
+            ax.margins(x=0.01)
+            ax.set(xlabel=style.short(self.name, 60), ylabel=style.short(self.target_name, 60))
+            if self.note:
+                ax.set_title(self.note, loc="left", fontsize=9, color=style.GREY)
+            _legend_outside(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _others(values, column, grid, at):
+    """Rows for the grid, this input still to be set, and in words where the others are."""
+    if not isinstance(at, str):
+        row = np.asarray(at, dtype=float)
+        if row.shape != values.shape[1:]:
+            raise ValueError(f"at has shape {row.shape}: give one number per input")
+        return np.tile(row, (len(grid), 1)), "other inputs held fixed"
+    if at == "median":
+        return np.tile(np.median(values, axis=0), (len(grid), 1)), "other inputs at their medians"
+    if at != "local":
+        raise ValueError(f'at is {at!r}: choose "median", "local", or give a row')
+    order = np.argsort(values[:, column], kind="stable")
+    parts = np.array_split(order, np.clip(len(order) // 50, 1, 25))
+    medians = np.array([np.median(values[part], axis=0) for part in parts])
+    along = medians[:, column]
+    rows = np.stack([np.interp(grid, along, other) for other in medians.T], axis=1)
+    return rows, "other inputs at their medians among like rows"
+
+
+def _centre_and_bands(estimator, table, level, target):
+    """The line, its name and the bands, widest first."""
+    if not 0 < level < 1:
+        raise ValueError(f"level is {level!r}: give a number between 0 and 1, such as 0.95")
+    share, reach = f"{100 * level:g} %", ndtri((1 + level) / 2)
+    ends = asking.quantiles(estimator, table, [(1 - level) / 2, (1 + level) / 2], target)
+    wide = Band(f"{share} of observations", *ends.T)
+    likelihood = getattr(estimator, "likelihood_", None)
+    if isinstance(likelihood, Gaussian):
+        latent = estimator.predict_latent(table, return_std=True)
+        mean, std = (asking.one_target(part, target) for part in latent)
+        return (
+            mean,
+            "mean",
+            [wide, Band(f"{share} for the function", mean - reach * std, mean + reach * std)],
+        )
+    lower, middle, upper = asking.quantiles(estimator, table, [0.25, 0.5, 0.75], target).T
+    return middle, "median", [wide, Band("50 % of observations", lower, upper)]
+
+
+def _legend_outside(ax):
+    """A legend in one row below the axes, where it covers nothing."""
+    handles, _ = ax.get_legend_handles_labels()
+    ax.legend(
+        loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=min(len(handles), 4),
+        columnspacing=1.2, handlelength=1.6,
+    )  # fmt: skip
