@@ -20,13 +20,14 @@ _HOMES = {
     "VISHRegressor": "vish.estimators.regressor",
     "load": "vish.estimators.storage",
 }
-_MODULES = ("kernels", "likelihoods", "metrics", "plots", "sphere")
+_MODULES = ("data", "kernels", "likelihoods", "metrics", "plots", "sphere")
 
 __all__ = [
     "SphericalHarmonics",
     "VISHClassifier",
     "VISHRegressor",
     "__version__",
+    "data",
     "kernels",
     "likelihoods",
     "load",

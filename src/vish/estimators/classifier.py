@@ -11,6 +11,8 @@ from vish.estimators.progress import progress
 from vish.estimators.settings import check_parameters
 from vish.estimators.site_fitting import fit_sites, update_sites
 from vish.estimators.site_observation import SiteObservation
+from vish.inference.classes import Classes, EncodedSource
+from vish.inference.passes import total
 from vish.inference.sources import ArraySource
 from vish.likelihoods import Bernoulli, Softmax
 
@@ -128,6 +130,40 @@ class VISHClassifier(ClassifierMixin, BaseEstimator):
         self.n_rows_seen_ = 0
         return self._adopt(result.end)
 
+    def fit_source(self, source, checkpoint=None):
+        """Learn from a row source: files, streams or a cluster.
+
+        The classes are found in a first reading of the target.
+
+        Parameters
+        ----------
+        source : RowSource
+            From `vish.data`, such as `vish.data.parquet(path, target)`.
+        checkpoint : None
+            Checkpoints exist for regression only.
+
+        Returns
+        -------
+        self
+        """
+        if checkpoint is not None:
+            raise ValueError("checkpoints exist for the Gaussian family only: leave it out")
+        check_parameters(self)
+        found = total(source, Classes.of_chunk, n_jobs=1)
+        classes = np.array([] if found is None else found.found)
+        if len(classes) < 2:
+            raise ValueError(
+                f"the target holds one class only, {classes[0]!r}: a classifier needs at least two"
+            )
+        self.n_features_in_ = source.n_inputs
+        if getattr(source, "feature_names", None) is not None:
+            self.feature_names_in_ = np.array(source.feature_names, dtype=object)
+        with progress(self.verbose) as shown:
+            encoded = EncodedSource(source, classes)
+            result = fit_sites(encoded, self, self._likelihood(len(classes)), shown)
+        self.classes_, self.fit_trace_, self.n_rows_seen_ = classes, result.trace, 0
+        return self._adopt(result.end)
+
     def _likelihood(self, n_classes):
         if self.likelihood is None:
             return Bernoulli() if n_classes == 2 else Softmax(n_classes)
@@ -193,7 +229,13 @@ class VISHClassifier(ClassifierMixin, BaseEstimator):
         return ArraySource(X, place[:, None].astype(float), weights)
 
     def _adopt(self, end):
-        model = end.model
+        self.log_evidence_ = end.bound
+        self.n_rows_seen_ += end.n_rows
+        self.n_iter_ = end.n_passes
+        return self._restore(end.model)
+
+    def _restore(self, model):
+        """Take over a model; what was counted is already set."""
         self._model = model
         self._observation = SiteObservation(model)
         self.degree_ = model.geometry.degree
@@ -201,9 +243,6 @@ class VISHClassifier(ClassifierMixin, BaseEstimator):
         self.kernel_ = model.kernel
         self.likelihood_ = model.likelihood
         self.relevance_ = model.geometry.projection.relevance
-        self.log_evidence_ = end.bound
-        self.n_rows_seen_ += end.n_rows
-        self.n_iter_ = end.n_passes
         return self
 
     def predict_proba(self, X):

@@ -6,17 +6,20 @@ the evidence is maximised again on the full statistics.
 
 import warnings
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from vish.estimators.checkpoint import Checkpoint
 from vish.estimators.progress import Progress
 from vish.estimators.scaling import centre_and_scale
 from vish.estimators.settings import kernel_of
 from vish.inference.gaussian import GaussianModel
 from vish.inference.objective import Hyperparameters, Setting
+from vish.inference.passes import group_sums
 from vish.inference.sources import ArraySource, RowSource
 from vish.inference.statistics import Statistics
 from vish.inference.subset import take_subset
@@ -35,8 +38,48 @@ class Fit:
     trace: list[Stage]
 
 
-def fit_gaussian(source: RowSource, estimator: Any, likelihood: Any, progress: Progress) -> Fit:
-    """Learn a model of the Gaussian family; "auto" noise takes the larger evidence."""
+def fit_gaussian(
+    source: RowSource,
+    estimator: Any,
+    likelihood: Any,
+    progress: Progress,
+    checkpoint: Checkpoint | None = None,
+) -> Fit:
+    """Learn a model of the Gaussian family."""
+    saved = None if checkpoint is None else checkpoint.load()
+    if saved is None:
+        model, trace = _learn(source, estimator, likelihood, progress)
+        saved = (model, 0, trace)
+        if checkpoint is not None:
+            checkpoint.save(*saved)
+    model, groups, trace = saved
+    model = model.with_statistics(
+        _read(model.statistics, source, estimator, progress, checkpoint, groups, model, trace)
+    )
+    if estimator.optimize and model.statistics.n_rows > estimator.subset_size:
+        model = model.relearned(estimator.max_iter)
+    return Fit(model, trace)
+
+
+def _read(statistics, source, estimator, progress, checkpoint, groups, model, trace):
+    """The sums of all rows, from the group on that was not yet read."""
+    geometry = statistics.geometry
+    with progress.rows("reading rows", source.n_rows) as done:
+        done(statistics.n_rows)
+        function = partial(Statistics.of_chunk, geometry)
+        for part in group_sums(source, function, estimator.n_jobs, done, groups):
+            statistics = part if groups == 0 else statistics + part
+            groups += 1
+            if checkpoint is not None and groups % checkpoint.every == 0:
+                checkpoint.save(model.with_statistics(statistics), groups, trace)
+    return statistics
+
+
+def _learn(source, estimator, likelihood, progress) -> tuple[GaussianModel, list[Stage]]:
+    """Hyperparameters from a subset, with no rows in the statistics yet.
+
+    "auto" noise takes the larger evidence.
+    """
     seed = seed_of(estimator)
     subset = take_subset(source, estimator.subset_size, seed)
     kinds = ("constant", "radial") if likelihood.noise == "auto" else (likelihood.noise,)
@@ -47,15 +90,15 @@ def fit_gaussian(source: RowSource, estimator: Any, likelihood: Any, progress: P
             break
     search = max(searches, key=lambda s: s.log_evidence)
     setting, point, degree, trace = search.setting, search.point, search.degree, search.trace
-    if estimator.refine and isinstance(source, ArraySource) and relevance_is_free(estimator):
+    if estimator.refine and relevance_is_free(estimator):
         point = _refine(replace(setting, source=source), point, degree, trace, progress, estimator)
-    geometry = setting.geometry(point, degree)
-    with progress.rows("reading rows", source.n_rows) as done:
-        statistics = Statistics.of_source(geometry, source, estimator.n_jobs, done)
-    model = GaussianModel(statistics, point.kernel, point.noise, setting.truncated)
-    if estimator.optimize:
-        model = model.relearned(estimator.max_iter)
-    return Fit(model, trace)
+    empty = Statistics.zero(setting.geometry(point, degree))
+    model = GaussianModel(empty, point.kernel, point.noise, setting.truncated)
+    if estimator.optimize and subset.n_read <= estimator.subset_size:
+        # All rows are here, in an order of their own: how they were given changes no bit.
+        statistics = Statistics.of_source(empty.geometry, subset, estimator.n_jobs)
+        model = model.with_statistics(statistics).relearned(estimator.max_iter)
+    return model.with_statistics(empty), trace
 
 
 class Search(NamedTuple):

@@ -1,10 +1,13 @@
 """`VISHRegressor`: Gaussian-process regression on tables of any length."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from vish.estimators.checkpoint import Checkpoint
 from vish.estimators.fitting import fit_gaussian
 from vish.estimators.observation import Observation
 from vish.estimators.progress import progress
@@ -150,29 +153,58 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             source, one_target = self._rows(X, y, sample_weight, reset=True)
             return self._fit(source, one_target)
         except BaseException:  # Ctrl-C among them: a fit that fails changes nothing
-            vars(self).clear()
-            vars(self).update(before)
+            self.__dict__ = before
             raise
 
-    def _fit(self, source, one_target):
+    def fit_source(self, source, checkpoint=None):
+        """Learn from a row source: files, streams or a cluster.
+
+        Parameters
+        ----------
+        source : RowSource
+            From `vish.data`, such as `vish.data.parquet(path, target)`.
+        checkpoint : str or path, optional
+            A file to which the state is written every few million rows. Starting again with
+            the same file continues to the identical result. (Gaussian family only.)
+
+        Returns
+        -------
+        self
+        """
+        before = dict(vars(self))
+        try:
+            self.n_features_in_ = source.n_inputs
+            names = getattr(source, "feature_names", None)
+            if names is not None:
+                self.feature_names_in_ = np.array(names, dtype=object)
+            elif hasattr(self, "feature_names_in_"):
+                del self.feature_names_in_
+            return self._fit(source, source.n_targets == 1, checkpoint)
+        except BaseException:  # a fit that fails changes nothing
+            self.__dict__ = before
+            raise
+
+    def _fit(self, source, one_target, checkpoint=None):
         check_parameters(self)
         likelihood = Gaussian() if self.likelihood is None else self.likelihood
         if isinstance(likelihood, Likelihood):
             return self._fit_sites(source, likelihood)
+        saved = None if checkpoint is None else Checkpoint(checkpoint, self, source)
         with progress(self.verbose) as shown:
-            result = fit_gaussian(source, self, likelihood, shown)
+            result = fit_gaussian(source, self, likelihood, shown, saved)
         self._one_target = one_target
         self.fit_trace_ = result.trace
         self.n_iter_ = max(1, sum(stage.n_iter for stage in result.trace))
         return self._adopt(result.model)
 
     def _fit_sites(self, source, likelihood):
-        if source.y.shape[1] > 1:
+        if source.n_targets > 1:
             raise ValueError(
-                f"y has {source.y.shape[1]} targets: {type(likelihood).__name__} takes one; fit one "
-                "model per target"
+                f"y has {source.n_targets} targets: {type(likelihood).__name__} takes one; fit "
+                "one model per target"
             )
-        likelihood.check(source.y[:, 0])
+        if isinstance(source, ArraySource):
+            likelihood.check(source.y[:, 0])
         with progress(self.verbose) as shown:
             result = fit_sites(source, self, likelihood, shown)
         self._one_target = True
@@ -181,16 +213,19 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return self._adopt_sites(result.end)
 
     def _adopt_sites(self, end):
-        model = end.model
-        self._model, self._observation = model, SiteObservation(model)
+        self.log_evidence_ = end.bound - end.weight * float(np.log(end.model.y_scale))
+        self.n_rows_seen_ += end.n_rows
+        self.n_iter_ = end.n_passes
+        return self._show_sites(end.model)
+
+    def _show_sites(self, model):
+        self._model: Any = model
+        self._observation: Any = SiteObservation(model)
         self.degree_ = model.geometry.degree
         self.n_harmonics_ = len(model.degrees)
         self.kernel_ = model.kernel
         self.likelihood_ = model.likelihood
         self.relevance_ = model.geometry.projection.relevance
-        self.log_evidence_ = end.bound - end.weight * float(np.log(model.y_scale))
-        self.n_rows_seen_ += end.n_rows
-        self.n_iter_ = end.n_passes
         return self
 
     def partial_fit(self, X, y, sample_weight=None):
@@ -338,6 +373,12 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.noise_variance_ = float(noise[0]) if self._one_target else noise
         self.n_rows_seen_ = model.statistics.n_rows
         return self
+
+    def _restore(self, model):
+        """Take over a model read from a file; what was fitted is already set."""
+        if isinstance(model, SiteModel):
+            return self._show_sites(model)
+        return self._adopt(model)
 
     # ---- predicting
 

@@ -43,7 +43,7 @@ _LEAST_GAIN = 1e-4  # of the bound per row, for one more round
 MAX_PASSES = 100
 # Relative rise of the bound that ends the passes: in the turns, and at the end. Several latent
 # functions converge more slowly, and nothing is gained by the last digits.
-_ONE_LATENT, _SEVERAL_LATENTS = (1e-6, 1e-9), (1e-4, 1e-5)
+_ONE_LATENT, _SEVERAL_LATENTS = (1e-6, 1e-9), (1e-5, 1e-7)
 
 
 @dataclass
@@ -142,14 +142,17 @@ def _take_turns(
     end = converge(model, subset, MAX_PASSES, n_jobs, tolerance=tolerance)
     for _ in range(_ROUNDS):
         new = relearned_likelihood(end.model, subset, estimator.max_iter)
-        if relevance_is_free(estimator) and new.likelihood.guides == 1:
+        moved = relevance_is_free(estimator) and new.likelihood.guides == 1
+        if moved:
             training.setting = _pseudo_setting(setting, new, False)
             training.max_iter = _ROUND_ITERATIONS
             point = training.refine(replace(point, kernel=new.kernel), degree)
             new = _at(new, setting, point, degree)
         else:
             new = relearned_kernel(new, _ROUND_ITERATIONS)
-        result = converge(new, subset, MAX_PASSES, n_jobs, tolerance=tolerance)
+        result = converge(
+            new, subset, MAX_PASSES, n_jobs, fresh=moved, tolerance=tolerance
+        )  # sites that have not moved on the sphere are where to start
         gain = result.bound - end.bound
         if gain > 0:
             end = result

@@ -89,6 +89,6 @@ class SiteObservation:
             f = f + np.sqrt(tail) * radii[:, None] * rng.standard_normal(f.shape)
             level = rng.uniform(size=len(X))
             nothing = np.full(f.shape, _NO_VARIANCE)
-            y = self.model.likelihood.quantiles(f, nothing, [level])
+            y = self.model.likelihood.quantiles(f, nothing, level[None])
             draws.append(self.model.y_shift + self.model.y_scale * y)
         return np.stack(draws, axis=-1)

@@ -120,7 +120,7 @@ class Objective:
     # ---- vectors and points
 
     def pack(self, point: Hyperparameters) -> np.ndarray:
-        parts = []
+        parts: list[np.ndarray] = []
         if self._relevance and self.start.tied:
             parts.append([self._log_size(point)])
         elif self._relevance:
@@ -163,7 +163,7 @@ class Objective:
 
     @cached_property
     def bounds(self) -> np.ndarray:
-        parts = []
+        parts: list[np.ndarray] = []
         if self._relevance:
             free = 1 if self.start.tied else self.start.relevance[..., self.setting.live].size
             limits = (

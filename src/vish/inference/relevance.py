@@ -13,9 +13,9 @@ Radial noise has m, v and y / r in place of M, V and y, and the terms of the rad
 import numpy as np
 
 from vish.inference.evidence import Evidence
+from vish.inference.passes import total
 from vish.inference.sources import Chunk, RowSource
 from vish.inference.statistics import Geometry
-from vish.sphere.threads import map_in_order
 
 
 def relevance_gradient(
@@ -61,6 +61,5 @@ def relevance_gradient(
         radial = radial - np.einsum("in,in->n", points, tangent)  # project the tangent part
         return projection.pull_back(chunk.X, tangent + radial * points)
 
-    return sum(
-        map_in_order(of_chunk, source.chunks(), n_jobs), start=np.zeros(projection.relevance.shape)
-    )
+    gradient = total(source, of_chunk, n_jobs)
+    return np.zeros(projection.relevance.shape) if gradient is None else gradient

@@ -25,16 +25,17 @@ from scipy.optimize import minimize
 
 from vish.inference.evidence import Factor
 from vish.inference.objective import log_prior_of_kernel
+from vish.inference.passes import total as total_of
 from vish.inference.posterior import Moments, Posterior
 from vish.inference.sources import ArraySource, Chunk, RowSource
 from vish.inference.statistics import Geometry
 from vish.likelihoods import Likelihood
 from vish.sphere.levels import level_sizes
-from vish.sphere.threads import map_in_order
 
 _SLACK = 1e-10  # relative fall of the bound that rounding may cause
 _TOLERANCE = 1e-9  # relative rise of the bound that ends the passes
 _LEAST_STEP = 2.0**-20
+_GROWTH = 2.0**0.5  # of the step after a rise: doubled, it would fall again every other time
 _LEAST_PRECISION = 1e-10  # of a pseudo-observation, so that its target can be written down
 
 
@@ -43,7 +44,7 @@ class Sites:
     """Sums of the sites of all rows: for each latent function, what stands for G and b."""
 
     moments: np.ndarray  # [K, engine.size]
-    cross: np.ndarray  # [K, M]
+    cross: np.ndarray  # b, [K, M], in the basis of harmonics
 
     @classmethod
     def zero(cls, geometry: Geometry, n_latents: int) -> "Sites":
@@ -128,9 +129,8 @@ class SiteModel:
         engine, factors, whitened = self.geometry.engine, [], []
         for moments, cross in zip(self.total.moments, self.total.cross, strict=True):
             factor = Factor.of(engine.gram(moments), self.scales, 1.0)
-            b = engine.cross(cross[:, None])[:, 0]
             factors.append(factor)
-            whitened.append(factor.solve(self.scales * b))
+            whitened.append(factor.solve(self.scales * cross))
         return factors, np.stack(whitened, axis=1)
 
     @cached_property
@@ -158,9 +158,28 @@ class SiteModel:
             assert self.base is not None
             mu = posterior.means[:, k]
             gram = engine.gram(self.base.moments[k])
-            b = engine.cross(self.base.cross[k][:, None])[:, 0]
-            total += b @ mu - (mu @ gram @ mu + np.sum(gram * covariance)) / 2
+            total += self.base.cross[k] @ mu - (mu @ gram @ mu + np.sum(gram * covariance)) / 2
         return float(total)
+
+    def centred(self) -> "SiteModel":
+        """The same covariances, the means less their mean over the latent functions.
+
+        Where only differences of the latent functions matter (`Softmax`), the likelihood stays
+        the same and the prior gains. From z_k = B_k^{-1} s b_k, the new b_k are those of
+        z_k - mean(z): (B_k / s) z = z / s + G_k s z, and z_k / s = b_k - G_k mu_k.
+        """
+        if not self.likelihood.only_differences or self.base is not None:
+            return self
+        factors, whitened = self._solved
+        grams = [self.geometry.engine.gram(moments) for moments in self.sites.moments]
+        means = self.scales[:, None] * whitened  # mu, [M, K]
+        unscaled = [b - G @ mu for b, G, mu in zip(self.sites.cross, grams, means.T, strict=True)]
+        common, common_mean = np.mean(unscaled, axis=0), means.mean(axis=1)
+        cross = [b - common - G @ common_mean for b, G in zip(self.sites.cross, grams, strict=True)]
+        model = replace(self, sites=Sites(self.sites.moments, np.array(cross)))
+        centred = whitened - whitened.mean(axis=1, keepdims=True)
+        vars(model)["_solved"] = factors, centred  # known already: factored once
+        return model
 
     def latent(
         self, X: np.ndarray, with_variance: bool = True, n_jobs: int | None = None
@@ -169,36 +188,54 @@ class SiteModel:
         moments = self.posterior.moments(X, with_variance, n_jobs)
         return Moments(moments.mean + self.geometry.target_shift, moments.variance)
 
-    def _latent_of_chunk(self, X: np.ndarray) -> Moments:
-        moments = self.posterior.moments_of_chunk(X)
-        return Moments(moments.mean + self.geometry.target_shift, moments.variance)
-
     def read(self, source: RowSource, n_jobs: int | None, progress: Callable[[int], None]) -> Pass:
         """One pass: the next sites of all rows, and the expected log density."""
         self.posterior.prepare()
-
-        def of_chunk(chunk: Chunk) -> Pass:
-            mean, variance = self._latent_of_chunk(chunk.X)
-            value, g, h = self.likelihood.expectations(
-                self.standardised(chunk.y[:, 0]), mean, variance
-            )
-            h = np.maximum(h, 0.0)
-            natural = h * (mean - self.geometry.target_shift) + g
-            return _sum_sites(self.geometry, chunk, h, natural, value)
-
-        return _sum_passes(of_chunk, source, n_jobs, progress)
+        reader = SiteReader(
+            self.geometry, self.likelihood, self.posterior, self.y_shift, self.y_scale
+        )
+        return _whole(self.geometry, total_of(source, reader, n_jobs, progress))
 
     def first_read(
         self, source: RowSource, n_jobs: int | None, progress: Callable[[int], None]
     ) -> Pass:
         """The sites to start from, by the data alone."""
-        offset = self.geometry.target_shift
+        reader = SiteReader(self.geometry, self.likelihood, None, self.y_shift, self.y_scale)
+        return _whole(self.geometry, total_of(source, reader, n_jobs, progress))
 
-        def of_chunk(chunk: Chunk) -> Pass:
-            h, target = self.likelihood.start(self.standardised(chunk.y[:, 0]), offset)
-            return _sum_sites(self.geometry, chunk, h, h * (target - offset), np.zeros(len(h)))
 
-        return _sum_passes(of_chunk, source, n_jobs, progress)
+@dataclass(frozen=True, eq=False)
+class SiteReader:
+    """What a pass computes of a chunk: the sites at a posterior, or (None) the first ones.
+
+    It carries no more than a worker needs: the posterior, not the rows.
+    """
+
+    geometry: Geometry
+    likelihood: Likelihood
+    posterior: Posterior | None
+    y_shift: float
+    y_scale: float
+
+    def __call__(self, chunk: Chunk) -> Pass:
+        y, offset = (chunk.y[:, 0] - self.y_shift) / self.y_scale, self.geometry.target_shift
+        if self.posterior is None:
+            h, target = self.likelihood.start(y, offset)
+            value, natural = np.zeros(len(h)), h * (target - offset)
+        else:
+            mean, variance = self.posterior.moments_of_chunk(chunk.X)
+            value, g, h = self.likelihood.expectations(y, mean + offset, variance)
+            h = np.maximum(h, 0.0)
+            natural = h * mean + g
+        return _sum_sites(self.geometry, chunk, h, natural, value)
+
+
+def _whole(geometry: Geometry, result: Pass | None) -> Pass:
+    """The sum of all chunks, with b in the basis of harmonics."""
+    if result is None:
+        raise ValueError("no rows: give at least one")
+    cross = geometry.engine.cross(result.sites.cross.T).T
+    return result._replace(sites=Sites(result.sites.moments, cross))
 
 
 def _sum_sites(
@@ -214,16 +251,6 @@ def _sum_sites(
         cross.append(b[:, 0])
     sites = Sites(np.array(moments), np.array(cross))
     return Pass(sites, float(omega @ value), float(omega.sum()), len(radii))
-
-
-def _sum_passes(of_chunk, source, n_jobs, progress) -> Pass:
-    total = None
-    for part in map_in_order(of_chunk, source.chunks(), n_jobs):
-        total = part if total is None else total + part
-        progress(part.n_rows)
-    if total is None:
-        raise ValueError("no rows: give at least one")
-    return total
 
 
 class Convergence(NamedTuple):
@@ -266,7 +293,7 @@ def converge(
         bound = current.expected - model.divergence
     bounds, step, converged = [bound], 1.0, False
     while passes < max_passes:
-        trial = replace(model, sites=model.sites.towards(current.sites, step))
+        trial = replace(model, sites=model.sites.towards(current.sites, step)).centred()
         result = trial.read(source, n_jobs, progress)
         passes += 1
         value = result.expected - trial.divergence
@@ -282,7 +309,7 @@ def converge(
         if rise <= tolerance * (1 + abs(bound)) and step > 0.2:
             converged = True
             break
-        step = min(1.0, 2 * step)
+        step = min(1.0, _GROWTH * step)
     return Convergence(model, bound, bounds, passes, converged, current.weight, current.n_rows)
 
 
@@ -314,7 +341,6 @@ def relearned_kernel(model: SiteModel, max_iter: int) -> SiteModel:
     """
     engine, geometry = model.geometry.engine, model.geometry
     grams = [engine.gram(moments) for moments in model.total.moments]
-    crosses = [engine.cross(cross[:, None])[:, 0] for cross in model.total.cross]
     size = max(1.0, float(sum(abs(g[0, 0]) for g in grams)))
 
     def objective(theta: np.ndarray) -> tuple[float, np.ndarray]:
@@ -325,7 +351,7 @@ def relearned_kernel(model: SiteModel, max_iter: int) -> SiteModel:
         scales = np.sqrt(np.exp(values[:-1]))[model.degrees]
         value, slope = log_prior_of_kernel(kernel)
         by_level = np.zeros(len(values))
-        for gram, b in zip(grams, crosses, strict=True):
+        for gram, b in zip(grams, model.total.cross, strict=True):
             factor = Factor.of(gram, scales, 1.0)
             z = factor.solve(scales * b)
             value += (scales * b) @ z / 2 - factor.log_determinant / 2

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from vish.sphere.threads import row_chunks
+from vish.sphere.threads import CHUNK_ROWS, row_chunks
 
 
 class Chunk(NamedTuple):
@@ -34,8 +34,8 @@ class RowSource(Protocol):
         """None when unknown before reading."""
         ...
 
-    def chunks(self) -> Iterator[Chunk]:
-        """All rows, in order, cut at multiples of `CHUNK_ROWS`."""
+    def chunks(self, first_row: int = 0) -> Iterator[Chunk]:
+        """All rows from a multiple of `CHUNK_ROWS` on, in order, cut at such multiples."""
         ...
 
 
@@ -55,7 +55,11 @@ class ArraySource:
     def n_rows(self) -> int:
         return self.X.shape[0]
 
-    def chunks(self) -> Iterator[Chunk]:
-        for rows in row_chunks(self.n_rows):
+    @property
+    def n_targets(self) -> int:
+        return self.y.shape[1]
+
+    def chunks(self, first_row: int = 0) -> Iterator[Chunk]:
+        for rows in row_chunks(self.n_rows)[first_row // CHUNK_ROWS :]:
             weights = None if self.weights is None else self.weights[rows]
             yield Chunk(rows.start, self.X[rows], self.y[rows], weights)

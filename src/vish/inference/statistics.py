@@ -14,18 +14,16 @@ G is kept as the engine's vector of moments, not as a matrix.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
+from vish.inference.passes import total
 from vish.inference.sources import Chunk, RowSource
 from vish.sphere.engines import Engine, choose_engine
 from vish.sphere.levels import level_sizes
 from vish.sphere.projection import Projection
-from vish.sphere.threads import map_in_order
-
-_GROUP = 8  # chunks summed among themselves before they join the total
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +73,10 @@ class Geometry:
         if self.warp is None:
             return 0.0
         return self.warp.log_slope((y - self.target_shift) / self.target_scale).sum(axis=1)
+
+    def __getstate__(self) -> dict:
+        """Travels without its engine, which every process builds for itself."""
+        return {name: value for name, value in vars(self).items() if name != "engine"}
 
     def mismatch(self, other: "Geometry") -> str | None:
         """What differs between two geometries whose statistics are to be added."""
@@ -147,15 +149,8 @@ class Statistics:
 
         `progress` is told the number of rows of each chunk done.
         """
-        total, group = cls.zero(geometry), None
-        parts = map_in_order(lambda chunk: cls.of_chunk(geometry, chunk), source.chunks(), n_jobs)
-        for number, part in enumerate(parts):
-            group = part if number % _GROUP == 0 else group + part  # type: ignore[operator]
-            if number % _GROUP == _GROUP - 1:
-                total, group = total + group, None
-            if progress is not None:
-                progress(part.n_rows)
-        return total if group is None else total + group
+        result = total(source, partial(cls.of_chunk, geometry), n_jobs, progress)
+        return cls.zero(geometry) if result is None else result
 
     def _combine(self, other: "Statistics", sign: int) -> "Statistics":
         difference = self.geometry.mismatch(other.geometry)

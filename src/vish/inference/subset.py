@@ -5,9 +5,20 @@ are joined, and the order depends on the set of rows alone. Then a weight is a r
 the order of the rows changes nothing, to the bit, while all rows are in the subset.
 """
 
+from dataclasses import dataclass, replace
+from functools import partial
+
 import numpy as np
 
+from vish.inference.passes import total
 from vish.inference.sources import ArraySource, Chunk, RowSource
+
+
+@dataclass(frozen=True, eq=False)
+class Subset(ArraySource):
+    """Some rows of a source, in memory."""
+
+    n_read: int = 0  # rows of the source
 
 
 def row_hashes(start: int, n: int, seed: int) -> np.ndarray:
@@ -20,31 +31,65 @@ def row_hashes(start: int, n: int, seed: int) -> np.ndarray:
         return z ^ (z >> np.uint64(31))
 
 
-def take_subset(source: RowSource, size: int, seed: int) -> ArraySource:
+def take_subset(source: RowSource, size: int, seed: int) -> Subset:
     """The `size` rows of smallest hash (all rows, if fewer), equal rows joined, shuffled.
 
-    Rows of weight 0 are no rows. One reading; never more than a few chunks beyond `size`.
+    Rows of weight 0 are no rows. One reading; memory for a few times `size` rows at most.
     """
-    kept: list[Chunk] = []
-    hashes: list[np.ndarray] = []
-    bound = np.uint64(2**64 - 1)
-    for chunk in source.chunks():
-        key = row_hashes(chunk.start, len(chunk.X), seed)
-        take = key <= bound
-        if chunk.weights is not None:
-            take &= chunk.weights > 0
-        if not take.any():
-            continue
-        kept.append(_pick(chunk, take))
-        hashes.append(key[take])
-        if sum(map(len, hashes)) > 2 * size:
-            kept, hashes, bound = _cut(kept, hashes, size)
-    if sum(map(len, hashes)) > size:
-        kept, hashes, _ = _cut(kept, hashes, size)
-    return _canonical(_join(kept), seed)
+    found = total(source, partial(Candidates.of_chunk, size, seed), n_jobs=1)
+    if found is None or not len(found.hashes):
+        raise ValueError("no rows with a positive weight: give at least one row")
+    return _canonical(found.cut(), seed)
 
 
-def _canonical(rows: Chunk, seed: int) -> ArraySource:
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Rows that may be among the `size` of smallest hash."""
+
+    size: int
+    X: np.ndarray
+    y: np.ndarray
+    weights: np.ndarray | None
+    hashes: np.ndarray
+    n_read: int
+
+    @classmethod
+    def of_chunk(cls, size: int, seed: int, chunk: Chunk) -> "Candidates":
+        hashes = row_hashes(chunk.start, len(chunk.X), seed)
+        all_rows = cls(size, chunk.X, chunk.y, chunk.weights, hashes, len(hashes))
+        if chunk.weights is not None and not chunk.weights.all():
+            all_rows = all_rows._take(chunk.weights > 0)
+        return all_rows.cut()
+
+    def _take(self, rows: np.ndarray) -> "Candidates":
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(
+            self, X=self.X[rows], y=self.y[rows], weights=weights, hashes=self.hashes[rows]
+        )
+
+    def cut(self) -> "Candidates":
+        """Only the `size` smallest hashes, in the order of the rows."""
+        if len(self.hashes) <= self.size:
+            return self
+        bound = np.partition(self.hashes, self.size - 1)[self.size - 1]
+        return self._take(self.hashes <= bound)
+
+    def __add__(self, other: "Candidates") -> "Candidates":
+        weights = None
+        if self.weights is not None and other.weights is not None:
+            weights = np.concatenate([self.weights, other.weights])
+        both = Candidates(
+            self.size,
+            np.concatenate([self.X, other.X]),
+            np.concatenate([self.y, other.y]),
+            weights,
+            np.concatenate([self.hashes, other.hashes]),
+            self.n_read + other.n_read,
+        )
+        return both.cut() if len(both.hashes) > 2 * self.size else both
+
+
+def _canonical(rows: Candidates, seed: int) -> Subset:
     """The same rows in an order of their own: sorted, equal ones joined, then shuffled."""
     table = np.hstack([rows.X, rows.y])
     order = np.lexsort(table.T)
@@ -56,30 +101,5 @@ def _canonical(rows: Chunk, seed: int) -> ArraySource:
         weights = np.add.reduceat(weights, np.flatnonzero(first))
     mixed = np.random.default_rng(seed).permutation(int(first.sum()))
     take = order[first][mixed]
-    return ArraySource(rows.X[take], rows.y[take], None if weights is None else weights[mixed])
-
-
-def _pick(chunk: Chunk, take: np.ndarray) -> Chunk:
-    weights = None if chunk.weights is None else chunk.weights[take]
-    return Chunk(chunk.start, chunk.X[take], chunk.y[take], weights)
-
-
-def _join(chunks: list[Chunk]) -> Chunk:
-    if not chunks:
-        raise ValueError("no rows with a positive weight: give at least one row")
-    weights = None
-    if chunks[0].weights is not None:
-        weights = np.concatenate([c.weights for c in chunks if c.weights is not None])
-    return Chunk(
-        0, np.concatenate([c.X for c in chunks]), np.concatenate([c.y for c in chunks]), weights
-    )
-
-
-def _cut(
-    kept: list[Chunk], hashes: list[np.ndarray], size: int
-) -> tuple[list[Chunk], list[np.ndarray], np.uint64]:
-    """Only the `size` smallest hashes, and the largest of them."""
-    whole, key = _join(kept), np.concatenate(hashes)
-    bound = np.partition(key, size - 1)[size - 1]
-    take = key <= bound
-    return [_pick(whole, take)], [key[take]], bound
+    weights = None if weights is None else weights[mixed]
+    return Subset(rows.X[take], rows.y[take], weights, rows.n_read)

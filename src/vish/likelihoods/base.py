@@ -65,6 +65,7 @@ class Likelihood(ABC):
 
     n_latents: ClassVar[int] = 1
     location_scale: ClassVar[bool] = True  # whether y may be shifted and scaled beforehand
+    only_differences: ClassVar[bool] = False  # of the latent values matter
     learned: ClassVar[tuple[str, ...]] = ()
     support: ClassVar[str] = "finite numbers"
 

@@ -32,6 +32,7 @@ class Softmax(Likelihood):
 
     n_classes: int = 3
     location_scale: ClassVar[bool] = False
+    only_differences: ClassVar[bool] = True
     support: ClassVar[str] = "classes 0, 1, ... below n_classes"
 
     @property

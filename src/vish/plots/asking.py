@@ -73,6 +73,11 @@ def quantiles(estimator, X, levels, target: int = 0) -> np.ndarray:
     return np.concatenate(parts)
 
 
+def take(X, rows: np.ndarray):
+    """Some rows of a table, in the form it has."""
+    return X.iloc[rows] if hasattr(X, "iloc") else np.asarray(X)[rows]
+
+
 def thinned(n_rows: int, most: int) -> np.ndarray:
     """Numbers of at most so many rows, the same ones every time."""
     if n_rows <= most:

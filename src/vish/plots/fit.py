@@ -22,11 +22,10 @@ class Band(NamedTuple):
 class FitDisplay:
     """The fit along one input, with bands: a model of one input, or a slice of many.
 
-    Along a slice the other inputs stay at their medians, or follow their medians among rows
-    with like values of the one. The wide band is where `level` of
-    new observations fall; the narrow one where the function itself lies, or, where noise is
-    not simply added to a function (a warped target, for example), where half of new
-    observations fall.
+    Along a slice the other inputs stay at their medians, or are those of the rows themselves
+    (`at="rows"`). The wide band is where `level` of new observations fall; the narrow one
+    where the function itself lies, or, where noise is not simply added to a function (a
+    warped target, for example), where half of new observations fall.
 
     Parameters
     ----------
@@ -36,9 +35,9 @@ class FitDisplay:
         The predicted mean; the median where the noise is not simply added.
     bands : list of Band
         Widest first.
-    name, target_name, centre_name : str
+    name, target_name, centre_name, points_name : str
     points : pair of arrays, optional
-        Rows to draw: values of the input, and the target.
+        To draw: values of the input, and of the target.
     rug : array, optional
         Values of the input to mark at the foot of the picture: where there are data.
     note : str
@@ -72,6 +71,7 @@ class FitDisplay:
     target_name: str = "y"
     centre_name: str = "mean"
     points: tuple[np.ndarray, np.ndarray] | None = None
+    points_name: str = "data"
     rug: np.ndarray | None = None
     note: str = ""
 
@@ -103,10 +103,11 @@ class FitDisplay:
             Drawn as points where there is one input.
         feature : int or str, default=0
             The input along which to go.
-        at : {"median", "local"} or array-like of shape (D,), default="median"
-            Where the other inputs are held: at their medians; at their medians among rows
-            with like values of this input, so that inputs which belong together (a
-            flight's departure and arrival) move together; or at a row that is given.
+        at : {"median", "rows"} or array-like of shape (D,), default="median"
+            Where the other inputs are: at their medians; where they are in rows with like
+            values of this input, over which predictions are pooled, so that inputs which
+            belong together (a flight's departure and arrival) stay together; or at a row
+            that is given.
         level : float, default=0.95
             Share of new observations in the wide band.
         target : int, default=0
@@ -124,32 +125,36 @@ class FitDisplay:
         names, values = asking.input_names(estimator, X), asking.as_array(X)
         column = asking.input_index(feature, names)
         along = values[:, column]
-        # The rarest values would leave most of a slice empty of data.
-        few = values.shape[1] == 1
-        ends = (along.min(), along.max()) if few else np.quantile(along, [0.005, 0.995])
+        if y is not None and target_name is None:
+            target_name = getattr(y, "name", None)
+        shared: dict[str, Any] = {
+            "name": names[column],
+            "target_name": "y" if target_name is None else target_name,
+        }
+        y = None if y is None else np.asarray(asking.one_target(y, target), dtype=float)
+        if isinstance(at, str) and at == "rows":
+            return cls(**_pooled(estimator, X, along, y, level, target), **shared).plot(ax)
+        alone = values.shape[1] == 1
+        # Along a slice the rarest values would leave most of the picture empty of data.
+        ends = (along.min(), along.max()) if alone else np.quantile(along, [0.005, 0.995])
         grid = np.linspace(ends[0], ends[1], n_grid)
-        rows, note = _others(values, column, grid, at)
+        rows, note = _others(values, n_grid, at)
         rows[:, column] = grid
         table = asking.like_fitted(estimator, rows)
         centre, centre_name, bands = _centre_and_bands(estimator, table, level, target)
-        kept = asking.thinned(len(along), max_points)
-        if y is not None and target_name is None:
-            target_name = getattr(y, "name", None)
         points = None
-        if y is not None and few:
-            points = (along[kept], asking.one_target(y, target)[kept])
+        if y is not None and alone:
+            kept = asking.thinned(len(along), max_points)
+            points = (along[kept], y[kept])
         return cls(
             grid=grid,
             centre=centre,
             bands=bands,
-            name=names[column],
-            target_name="y" if target_name is None else str(target_name),
             centre_name=centre_name,
             points=points,
-            rug=None if few else np.quantile(along, np.linspace(0.1, 0.9, 9)),
-            note=""
-            if few
-            else f"other inputs {'at their medians' if at is None else 'held fixed'}",
+            rug=None if alone else _tenths(along),
+            note="" if alone else note,
+            **shared,
         ).plot(ax)
 
     def plot(self, ax=None):
@@ -179,7 +184,7 @@ class FitDisplay:
                     *self.points, linestyle="none", marker="o", color=style.BLACK,
                     markersize=2.5 if len(self.points[0]) > 200 else 4,
                     alpha=0.35 if len(self.points[0]) > 200 else 0.7,
-                    markeredgewidth=0, label="data",
+                    markeredgewidth=0, label=self.points_name,
                 )  # fmt: skip
             (self.line_,) = ax.plot(
                 self.grid, self.centre, color=style.BLUE, linewidth=2, label=self.centre_name
@@ -194,34 +199,65 @@ class FitDisplay:
             ax.set(xlabel=style.short(self.name, 60), ylabel=style.short(self.target_name, 60))
             if self.note:
                 ax.set_title(self.note, loc="left", fontsize=9, color=style.GREY)
-            _legend_outside(ax)
+            handles, _ = ax.get_legend_handles_labels()
+            ax.legend(  # below the axes, where it covers nothing
+                loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3 if len(handles) > 4 else 4,
+                columnspacing=1.2, handlelength=1.6,
+            )  # fmt: skip
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
 
-def _others(values, column, grid, at):
+def _others(values, n_grid, at):
     """Rows for the grid, this input still to be set, and in words where the others are."""
-    if not isinstance(at, str):
-        row = np.asarray(at, dtype=float)
-        if row.shape != values.shape[1:]:
-            raise ValueError(f"at has shape {row.shape}: give one number per input")
-        return np.tile(row, (len(grid), 1)), "other inputs held fixed"
-    if at == "median":
-        return np.tile(np.median(values, axis=0), (len(grid), 1)), "other inputs at their medians"
-    if at != "local":
-        raise ValueError(f'at is {at!r}: choose "median", "local", or give a row')
-    order = np.argsort(values[:, column], kind="stable")
-    parts = np.array_split(order, np.clip(len(order) // 50, 1, 25))
-    medians = np.array([np.median(values[part], axis=0) for part in parts])
-    along = medians[:, column]
-    rows = np.stack([np.interp(grid, along, other) for other in medians.T], axis=1)
-    return rows, "other inputs at their medians among like rows"
+    if isinstance(at, str):
+        if at != "median":
+            raise ValueError(f'at is {at!r}: choose "median" or "rows", or give a row')
+        return np.tile(np.median(values, axis=0), (n_grid, 1)), "other inputs at their medians"
+    row = np.asarray(at, dtype=float)
+    if row.shape != values.shape[1:]:
+        raise ValueError(f"at has shape {row.shape}: give one number per input")
+    return np.tile(row, (n_grid, 1)), "other inputs held fixed"
+
+
+def _tenths(along):
+    return np.quantile(along, np.linspace(0.1, 0.9, 9))
+
+
+def _pooled(estimator, X, along, y, level, target):
+    """Predictions of rows with like values, pooled into one distribution for each bin."""
+    _check_level(level)
+    order = np.argsort(along, kind="stable")
+    bins = np.array_split(order, np.clip(len(order) // 50, 1, 40))
+    sample = [rows[asking.thinned(len(rows), 250)] for rows in bins]
+    levels = (np.arange(80) + 0.5) / 80
+    stated = asking.quantiles(estimator, asking.take(X, np.concatenate(sample)), levels, target)
+    parts = np.split(stated, np.cumsum([len(rows) for rows in sample])[:-1])
+    # Evenly spaced quantiles of every row, thrown together, are the mixture of the rows.
+    wanted = [(1 - level) / 2, 0.25, 0.5, 0.75, (1 + level) / 2]
+    low, lower, middle, upper, high = np.array([np.quantile(part, wanted) for part in parts]).T
+    grid = np.array([along[rows].mean() for rows in bins])
+    wide = Band(f"{100 * level:g} % of observations", low, high)
+    return {
+        "grid": grid,
+        "centre": middle,
+        "bands": [wide, Band("50 % of observations", lower, upper)],
+        "centre_name": "median",
+        "points": None if y is None else (grid, np.array([np.median(y[rows]) for rows in bins])),
+        "points_name": "observed median",
+        "rug": _tenths(along),
+        "note": "rows with like values, other inputs as they are",
+    }
+
+
+def _check_level(level):
+    if not 0 < level < 1:
+        raise ValueError(f"level is {level!r}: give a number between 0 and 1, such as 0.95")
 
 
 def _centre_and_bands(estimator, table, level, target):
     """The line, its name and the bands, widest first."""
-    if not 0 < level < 1:
-        raise ValueError(f"level is {level!r}: give a number between 0 and 1, such as 0.95")
+    _check_level(level)
     share, reach = f"{100 * level:g} %", ndtri((1 + level) / 2)
     ends = asking.quantiles(estimator, table, [(1 - level) / 2, (1 + level) / 2], target)
     wide = Band(f"{share} of observations", *ends.T)
@@ -236,12 +272,3 @@ def _centre_and_bands(estimator, table, level, target):
         )
     lower, middle, upper = asking.quantiles(estimator, table, [0.25, 0.5, 0.75], target).T
     return middle, "median", [wide, Band("50 % of observations", lower, upper)]
-
-
-def _legend_outside(ax):
-    """A legend in one row below the axes, where it covers nothing."""
-    handles, _ = ax.get_legend_handles_labels()
-    ax.legend(
-        loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=min(len(handles), 4),
-        columnspacing=1.2, handlelength=1.6,
-    )  # fmt: skip

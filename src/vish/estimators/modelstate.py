@@ -1,0 +1,133 @@
+"""A fitted model as a JSON header and plain arrays, and back: what files and checkpoints hold."""
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from vish import likelihoods
+from vish.inference.gaussian import GaussianModel
+from vish.inference.sites import SiteModel, Sites
+from vish.inference.statistics import Geometry, Statistics
+from vish.kernels.storage import from_dict
+from vish.sphere.projection import Projection
+
+_SUMS = ("moments", "cross", "squares")
+_TOTALS = ("log_radii", "weight", "n_rows", "log_slopes")
+
+State = tuple[dict[str, Any], dict[str, np.ndarray]]
+
+
+def describe(model: GaussianModel | SiteModel) -> State:
+    """Header and arrays of a model, of either kind."""
+    geometry = model.geometry
+    projection = geometry.projection
+    header = {
+        "kernel": _kernel(model.kernel, projection.dimension, geometry.degree),
+        "degree": int(geometry.degree),
+        "noise": geometry.noise,
+        "route": geometry.engine.name,
+        "truncated": bool(model.truncated),
+        "warp": None if geometry.warp is None else asdict(geometry.warp),
+    }
+    arrays = {
+        "centre": projection.centre,
+        "scale": projection.scale,
+        "relevance": projection.relevance,
+        "target_shift": geometry.target_shift,
+        "target_scale": geometry.target_scale,
+    }
+    if isinstance(model, GaussianModel):
+        statistics = model.statistics
+        header |= {
+            "model": "gaussian",
+            "totals": {name: plain(getattr(statistics, name)) for name in _TOTALS},
+        }
+        arrays |= {name: getattr(statistics, name) for name in _SUMS}
+        arrays["noise_variance"] = model.noise
+    else:
+        header |= {
+            "model": "sites",
+            "likelihood": describe_likelihood(model.likelihood),
+            "y_shift": model.y_shift,
+            "y_scale": model.y_scale,
+        }
+        arrays |= {"site_moments": model.total.moments, "site_cross": model.total.cross}
+    return header, arrays
+
+
+def restore(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> GaussianModel | SiteModel:
+    """The model that `describe` described."""
+    warp = None if header["warp"] is None else likelihoods.SinhArcsinh(**header["warp"])
+    geometry = Geometry(
+        Projection(arrays["centre"], arrays["scale"], arrays["relevance"]),
+        header["degree"],
+        header["noise"],
+        arrays["target_shift"],
+        arrays["target_scale"],
+        header["route"],
+        warp,
+    )
+    kernel, truncated = from_dict(header["kernel"]), header["truncated"]
+    if header["model"] == "gaussian":
+        moments, cross, squares = (arrays[name] for name in _SUMS)
+        statistics = Statistics(geometry, moments, cross, squares, **header["totals"])
+        return GaussianModel(statistics, kernel, arrays["noise_variance"], truncated)
+    sites = Sites(arrays["site_moments"], arrays["site_cross"])
+    likelihood = restore_likelihood(header["likelihood"])
+    units = (header["y_shift"], header["y_scale"])
+    return SiteModel(geometry, likelihood, kernel, truncated, sites, None, *units)
+
+
+def describe_likelihood(likelihood: Any) -> dict[str, Any]:
+    """A likelihood by name and parameters; one of the user's own cannot be stored."""
+    name = type(likelihood).__name__
+    if getattr(likelihoods, name, None) is not type(likelihood):
+        raise ValueError(
+            f"a model with the likelihood {name} cannot be saved: files hold no code; use one of "
+            "vish.likelihoods, or pickle the estimator"
+        )
+    stored = {
+        key: list(v) if isinstance(v, tuple) else plain(v) for key, v in asdict(likelihood).items()
+    }
+    return {"likelihood": name, **stored}
+
+
+def restore_likelihood(stored: dict[str, Any]) -> Any:
+    values: dict[str, Any] = {
+        key: tuple(v) if isinstance(v, list) else v for key, v in stored.items()
+    }
+    kind = getattr(likelihoods, values.pop("likelihood"))
+    if isinstance(values.get("warp"), dict):
+        values["warp"] = likelihoods.SinhArcsinh(**values["warp"])
+    return kind(**values)
+
+
+def _kernel(kernel: Any, dimension: int, degree: int) -> dict[str, Any]:
+    """A user's own kernel is stored as its spectrum."""
+    try:
+        return kernel.to_dict()
+    except ValueError:
+        return kernel.freeze(dimension, degree).to_dict()
+
+
+def plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def plain_parameters(estimator: Any) -> dict[str, Any]:
+    """Parameters that are plain values; kernel and likelihood are in the fitted state."""
+    kept = {}
+    for name, value in estimator.get_params(deep=False).items():
+        if name in ("kernel", "likelihood"):
+            continue
+        if name == "scaling" and value is not None:
+            value = [np.asarray(part).tolist() for part in value]
+        elif name == "relevance" and value is not None:
+            value = np.asarray(value).tolist()
+        elif name == "class_weight" and isinstance(value, dict):
+            value = None  # its effect is in the statistics
+        elif name == "random_state" and not isinstance(value, int | None):
+            value = None
+        kept[name] = plain(value)
+    return kept
