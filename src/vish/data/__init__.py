@@ -1,30 +1,43 @@
-"""Row sources beyond memory: files, streams, frames and clusters.
+"""Row sources beyond memory: files, streams, frames and clusters; and predictions to files.
 
-Each function returns a source for `fit_source` of an estimator. Heavy packages load when their
-source is made.
+A source goes to `fit_source` of an estimator. Its rows are cut into fixed chunks by their
+number alone, so the sums over them have the same bits for arrays, memory maps, frames, batches
+and Parquet files, whatever the sizes of batches, row groups and files. Dask cuts within its
+partitions: the same bits where every partition but the last has a multiple of 65,536 rows, and
+the same to 1e-12 otherwise. Names load when first used, and heavy packages with them.
 """
 
-from vish.data.streams import batches
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["batches", "dask", "frame", "parquet"]
+if TYPE_CHECKING:
+    from vish.data.cluster import dask
+    from vish.data.files import parquet
+    from vish.data.frames import frame
+    from vish.data.predictions import predict_to_parquet
+    from vish.data.streams import arrays, batches
+    from vish.data.table import Table
+
+_HOMES = {
+    "Table": "table",
+    "arrays": "streams",
+    "batches": "streams",
+    "dask": "cluster",
+    "frame": "frames",
+    "parquet": "files",
+    "predict_to_parquet": "predictions",
+}
+
+__all__ = ["Table", "arrays", "batches", "dask", "frame", "parquet", "predict_to_parquet"]
 
 
-def parquet(path, target, features=None, weight=None):
-    """Rows of Parquet files; see `vish.data.files.parquet`."""
-    from vish.data.files import parquet as implementation
-
-    return implementation(path, target, features, weight)
-
-
-def frame(table, target, features=None, weight=None):
-    """Rows of a pandas, Polars or Arrow table; see `vish.data.frames.frame`."""
-    from vish.data.frames import frame as implementation
-
-    return implementation(table, target, features, weight)
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'vish.data' has no attribute {name!r}")
+    value = getattr(import_module(f"vish.data.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
 
 
-def dask(collection, target, features=None, weight=None, client=None):
-    """Rows of a Dask collection; see `vish.data.cluster.dask`."""
-    from vish.data.cluster import dask as implementation
-
-    return implementation(collection, target, features, weight, client)
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

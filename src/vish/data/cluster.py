@@ -1,17 +1,23 @@
 """Dask: each partition becomes sums on its worker; only sums travel."""
 
+import hashlib
 import time
+import warnings
+from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from vish.data.frames import choose_features, numeric
+from vish.data.frames import choose_features, column_of, numeric
+from vish.data.streams import checked_target, checked_weights
 from vish.inference.passes import GROUP, GROUP_ROWS
 from vish.inference.sources import Chunk
-from vish.sphere.threads import CHUNK_ROWS
+from vish.sphere.threads import CHUNK_ROWS, thread_count
 
 _PATIENCE = 30.0  # seconds without a scheduler before we give up
+_AHEAD = 3  # partitions under way for each thread of the workers
 
 
 class DaskSource:
@@ -19,52 +25,29 @@ class DaskSource:
 
     Chunks are cut within partitions. Where every partition but the last has a multiple of
     `GROUP_ROWS` (65,536) rows, the sums have the same bits as those of rows in memory;
-    otherwise they agree to rounding.
+    otherwise they agree to rounding (1e-12 relative).
     """
 
     def __init__(self, collection, target, features=None, weight=None, client=None) -> None:
-        import dask
-
         self._client = client if client is not None else _default_client()
-        if hasattr(collection, "dask") and hasattr(collection, "columns"):
-            partitions, layout = _of_frame(collection, target, features, weight)
+        if hasattr(collection, "columns"):
+            partitions, lengths, layout = _of_frame(collection, target, features, weight)
         else:
-            partitions, layout = _of_arrays(collection, target, weight)
+            partitions, lengths, layout = _of_arrays(collection, target, weight)
         self._partitions, self._layout = partitions, layout
         self.feature_names = layout["features"]
-        lengths = [dask.delayed(_length)(part) for part in partitions]
-        self._lengths = [int(n) for n in self._compute(lengths)]
+        self.n_inputs, self.n_targets = layout["n_inputs"], layout["n_targets"]
+        known = all(isinstance(n, int) for n in lengths)
+        self._lengths = lengths if known else list(self._in_order(lengths))
         self.n_rows = sum(self._lengths)
         if self.n_rows == 0:
             raise ValueError("the Dask collection has no rows; give at least one")
-        self.n_inputs, self.n_targets = layout["n_inputs"], layout["n_targets"]
 
-    def _compute(self, tasks: list) -> list:
-        import dask
-
-        if self._client is None:
-            return list(dask.compute(*tasks))
-        return list(self._results(self._client.compute(tasks)))
-
-    def _results(self, futures: list) -> Iterator[Any]:
-        """Results in order, or an error soon after the scheduler is gone."""
-        from concurrent.futures import CancelledError
-
-        lost: float | None = None
-        for future in futures:
-            while True:
-                try:
-                    yield future.result(timeout=2)
-                    break
-                except TimeoutError:
-                    if self._client.status == "running":
-                        lost = None
-                    elif lost is None:
-                        lost = time.monotonic()
-                    elif time.monotonic() - lost > _PATIENCE or self._client.status == "closed":
-                        raise _gone() from None
-                except (CancelledError, OSError) as error:
-                    raise _gone() from error
+    @property
+    def fingerprint(self) -> list:
+        """What tells these rows from others: columns, and the rows of each partition."""
+        text = repr(self._lengths).encode()
+        return [{k: str(v) for k, v in self._layout.items()}, hashlib.sha256(text).hexdigest()]
 
     def group_sums(
         self, function: Callable[[Chunk], Any], progress: Callable[[int], None], first: int
@@ -72,56 +55,112 @@ class DaskSource:
         """Sums over groups of chunks, computed on the workers, in the order of the rows."""
         import dask
 
-        shared = function
-        if self._client is not None:
-            shared = self._client.scatter(function, broadcast=True, hash=False)
-        tasks, rows, start, group = [], [], 0, 0
-        for part, length in zip(self._partitions, self._lengths, strict=True):
+        work = dask.delayed(partition_sums, pure=False)
+        shared, tasks, rows, start, group = self._share(function), [], [], 0, 0
+        for number, (part, length) in enumerate(zip(self._partitions, self._lengths, strict=True)):
             groups = -(-length // GROUP_ROWS)
             if group + groups > first and length:
                 skip = max(0, first - group)
-                tasks.append((part, start, skip))
-                rows.append(length - min(length, skip * GROUP_ROWS))
+                where = f"partition {number}"
+                tasks.append(work(part, self._layout, shared, where, start, length, skip))
+                rows.append(length - skip * GROUP_ROWS)
             start, group = start + length, group + groups
-        if self._client is None:
-            work = dask.delayed(partition_sums)
-            results = iter(
-                dask.compute(*[work(p, self._layout, shared, s, k) for p, s, k in tasks])
-            )
-        else:
-            parts = self._client.compute([part for part, _, _ in tasks])
-            futures = [
-                self._client.submit(partition_sums, part, self._layout, shared, s, k, pure=False)
-                for part, (_, s, k) in zip(parts, tasks, strict=True)
-            ]
-            del parts
-            results = self._results(futures)
-        for sums, n in zip(results, rows, strict=True):
+        for sums, n in zip(self._in_order(tasks), rows, strict=True):
             yield from sums
             progress(n)
 
     def chunks(self, first_row: int = 0) -> Iterator[Chunk]:
-        """Rows brought here, partition by partition: for small jobs and tests."""
-        start = 0
-        for part, length in zip(self._partitions, self._lengths, strict=True):
+        """Rows brought here, partition by partition: for predictions and tests.
+
+        Unlike those of other sources, chunks are cut within partitions.
+        """
+        import dask
+
+        read = dask.delayed(partition_chunks, pure=False)
+        tasks, start = [], 0
+        for number, (part, length) in enumerate(zip(self._partitions, self._lengths, strict=True)):
             if start + length > first_row:
-                for chunk in partition_chunks(self._compute([part])[0], self._layout, start):
-                    if chunk.start >= first_row:
-                        yield chunk
+                where = f"partition {number}"
+                tasks.append(read(part, self._layout, where, start, length))
             start += length
+        for chunks in self._in_order(tasks, ahead=1):
+            yield from (chunk for chunk in chunks if chunk.start >= first_row)
+
+    # ---- talking to the cluster
+
+    def _share(self, function: Any) -> Any:
+        """A function (it may hold a posterior) that each worker gets once.
+
+        It is the result of a task, not scattered: scattered data are lost with their worker.
+        """
+        if self._client is None:
+            return function
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Sending large graph")
+            with _cluster_errors(self._client):
+                return self._client.submit(_same, function, pure=False)
+
+    def _in_order(self, tasks: list, ahead: int = 0) -> Iterator[Any]:
+        """Results of tasks, in order, with no more under way than keeps the workers busy."""
+        import dask
+
+        if self._client is None:
+            step = ahead or _AHEAD * thread_count()
+            for i in range(0, len(tasks), step):
+                yield from dask.compute(*tasks[i : i + step])
+            return
+        pending: deque = deque()
+        limit = ahead
+        for task in tasks:
+            with _cluster_errors(self._client):
+                if not ahead and not pending:
+                    limit = _AHEAD * max(4, sum(self._client.nthreads().values()))
+                pending.append(self._client.compute(task))
+            if len(pending) >= limit:
+                yield self._result(pending.popleft())
+        while pending:
+            yield self._result(pending.popleft())
+
+    def _result(self, future: Any) -> Any:
+        """The result of a task, or an error soon after the scheduler is gone."""
+        lost, told = None, False
+        with _cluster_errors(self._client):
+            while True:
+                try:
+                    return future.result(timeout=2)
+                except TimeoutError:
+                    if self._client.status != "running":
+                        lost = time.monotonic() if lost is None else lost
+                        if time.monotonic() - lost > _PATIENCE:
+                            raise _gone() from None
+                        continue
+                    lost = None
+                    if not told and not self._client.nthreads():
+                        told = True
+                        warnings.warn(
+                            "the Dask cluster has no workers: waiting; start some with "
+                            f"`dask worker {self._client.scheduler.address}`",
+                            UserWarning,
+                            stacklevel=2,
+                        )
 
 
 def dask(collection, target, features=None, weight=None, client=None) -> DaskSource:
-    """Rows of a Dask collection.
+    """Rows of a Dask collection, on one machine or many.
+
+    Each partition is reduced to sums on its worker; rows never travel. The sums have the same
+    bits as those of the same rows in memory where every partition but the last has a multiple
+    of 65,536 rows, whatever the number of workers; otherwise they agree to 1e-12.
 
     Parameters
     ----------
     collection : dask.dataframe.DataFrame or dask.array.Array
     target : str or list of str, or dask.array.Array
-        Columns of the frame, or an array with the same chunks of rows.
+        Columns of the frame, or an array with as many rows.
     features : list of str, optional
         Input columns of a frame; all others by default.
     weight : str or dask.array.Array, optional
+        Sample weights.
     client : distributed.Client, optional
         The current client by default; without one, Dask's own threads.
 
@@ -129,18 +168,42 @@ def dask(collection, target, features=None, weight=None, client=None) -> DaskSou
     -------
     source
         For `fit_source`.
+
+    Notes
+    -----
+    The rows of each partition are counted first; of a frame this reads one column. Partitions
+    of a million rows or so are a good size.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from vish import VISHRegressor, data
+    >>> X = np.linspace(0, 1, 1000)[:, None]
+    >>> rows, y = da.from_array(X, chunks=(250, 1)), da.from_array(np.sin(5 * X[:, 0]), chunks=250)
+    >>> model = VISHRegressor(degree=6).fit_source(data.dask(rows, target=y))
+    >>> model.n_rows_seen_
+    1000
     """
     return DaskSource(collection, target, features, weight, client)
 
 
+# ---- on a worker
+
+
 def partition_sums(
-    partition: Any, layout: dict, function: Callable[[Chunk], Any], start: int, skip: int
+    partition: Any,
+    layout: dict,
+    function: Callable[[Chunk], Any],
+    where: str,
+    start: int,
+    length: int,
+    skip: int,
 ) -> list:
-    """On a worker: sums of function(chunk) over the groups of one partition."""
+    """Sums of function(chunk) over the groups of one partition, after the first `skip`."""
     sums: list = []
-    for number, chunk in enumerate(partition_chunks(partition, layout, start)):
-        if number < skip * GROUP:
-            continue
+    chunks = partition_chunks(partition, layout, where, start, length)
+    for number, chunk in enumerate(chunks[skip * GROUP :]):
         part = function(chunk)
         if number % GROUP == 0:
             sums.append(part)
@@ -149,40 +212,64 @@ def partition_sums(
     return sums
 
 
-def partition_chunks(partition: Any, layout: dict, start: int) -> Iterator[Chunk]:
-    X, y, weights = _arrays(partition, layout)
-    for place in range(0, len(X), CHUNK_ROWS):
+def partition_chunks(
+    partition: Any, layout: dict, where: str, start: int, length: int
+) -> list[Chunk]:
+    """The rows of one partition, checked."""
+    X, y, weights = _arrays(partition, layout, where)
+    if len(X) != length:
+        raise ValueError(
+            f"{where} has {len(X):,} rows, but had {length:,} before; a collection must give the "
+            "same rows each time"
+        )
+    chunks = []
+    for place in range(0, length, CHUNK_ROWS):
         rows = slice(place, place + CHUNK_ROWS)
-        yield Chunk(start + place, X[rows], y[rows], None if weights is None else weights[rows])
+        some = None if weights is None else weights[rows]
+        chunks.append(Chunk(start + place, X[rows], y[rows], some))
+    return chunks
 
 
-def _arrays(partition: Any, layout: dict) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+def _arrays(
+    partition: Any, layout: dict, where: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     if layout["features"] is None:  # arrays
         X, y, weights = partition
+        X, y = np.asarray(X), np.asarray(y)
+        X = numeric(X, "X", where)
+        X = X if X.dtype in (np.float64, np.float32) else X.astype(np.float64)
         y = y[:, None] if y.ndim == 1 else y
+        weights = None if weights is None else np.asarray(weights)
     else:
-        X = np.empty((layout["n_inputs"], len(partition)))
-        for i, name in enumerate(layout["features"]):
-            X[i] = numeric(partition[name].to_numpy(), name, "a partition")
+        columns = [numeric(column_of(partition, n), n, where) for n in layout["features"]]
+        single = all(column.dtype == np.float32 for column in columns)
+        X = np.empty((len(columns), len(partition)), np.float32 if single else np.float64)
+        for i, column in enumerate(columns):
+            X[i] = column
         X = X.T
-        y = np.column_stack([partition[name].to_numpy() for name in layout["targets"]])
+        y = np.column_stack([column_of(partition, name) for name in layout["targets"]])
         name = layout["weight"]
-        weights = None if name is None else numeric(partition[name].to_numpy(), name, "a partition")
-    X = X if X.dtype in (np.float64, np.float32) else X.astype(np.float64)
-    y = y.astype(np.float64, copy=False) if y.dtype.kind in "fiub" else y
-    bad = not np.isfinite(X).all() or (y.dtype.kind == "f" and not np.isfinite(y).all())
-    if bad:
-        raise ValueError("a partition holds NaN or infinity; remove or impute such rows")
-    return X, y, weights
+        weights = None if name is None else numeric(column_of(partition, name), name, where)
+    return X, checked_target(y, where), checked_weights(weights, len(X), where)
 
 
-def _length(partition: Any) -> int:
-    return len(partition[0]) if isinstance(partition, tuple) else len(partition)
+def _same(function: Any) -> Any:
+    return function
 
 
-def _of_frame(frame, target, features, weight):
+def _joined(*parts: Any) -> tuple:
+    return parts
+
+
+# ---- partitions of a collection
+
+
+def _of_frame(frame, target, features, weight) -> tuple[list, list, dict]:
+    """Partitions and their lengths, to be computed; and which column is what."""
+    import dask
+
     targets = [target] if isinstance(target, str) else list(target)
-    features = choose_features(list(frame.columns), targets, features, weight, "the frame")
+    features = choose_features(list(frame.columns), targets, features, weight, "the Dask frame")
     columns = [*features, *targets, *([weight] if weight else [])]
     layout = {
         "features": features,
@@ -191,41 +278,79 @@ def _of_frame(frame, target, features, weight):
         "n_inputs": len(features),
         "n_targets": len(targets),
     }
-    return frame[columns].to_delayed(), layout
+    length = dask.delayed(len, pure=False)
+    lengths = [length(part) for part in frame[[targets[0]]].to_delayed()]
+    return frame[columns].to_delayed(), lengths, layout
 
 
-def _of_arrays(X, y, weights):
+def _of_arrays(X, y, weights) -> tuple[list, list, dict]:
     import dask
 
-    if not hasattr(y, "to_delayed"):
+    if not hasattr(y, "to_delayed") or X.ndim != 2:
         raise ValueError(
-            "for a Dask array, give the target as a Dask array with the same chunks of rows"
+            "for a Dask array [n, D], give the target as a Dask array with as many rows"
         )
-    blocks = [a.rechunk({1: -1}) if a.ndim == 2 else a for a in (X, y)]
-    if blocks[0].chunks[0] != blocks[1].chunks[0]:
-        blocks[1] = blocks[1].rechunk({0: blocks[0].chunks[0]})
-    parts = [block.to_delayed().ravel() for block in blocks]
+    X = X.rechunk({1: -1})
+    columns, known = [X], not np.isnan(X.chunks[0]).any()
+    for other in (y, weights):
+        if other is None:
+            continue
+        if known and other.shape[0] != X.shape[0]:
+            raise ValueError(
+                f"X has {X.shape[0]:,} rows and target or weight {other.shape[0]:,}: give as many"
+            )
+        other = other.rechunk({1: -1}) if other.ndim == 2 else other
+        columns.append(other.rechunk({0: X.chunks[0]}) if known else other)
+    parts = [block.to_delayed().ravel() for block in columns]
     if weights is None:
-        rows = zip(*parts, [None] * len(parts[0]), strict=True)
-    else:
-        aligned = weights.rechunk({0: blocks[0].chunks[0]}).to_delayed().ravel()
-        rows = zip(*parts, aligned, strict=True)
+        parts.append([None] * len(parts[0]))
+    join, length = dask.delayed(_joined, pure=False), dask.delayed(len, pure=False)
     layout = {
         "features": None,
         "n_inputs": X.shape[1],
         "n_targets": 1 if y.ndim == 1 else y.shape[1],
     }
-    join = dask.delayed(lambda *parts: tuple(parts))
-    return [join(*row) for row in rows], layout
+    lengths = list(X.chunks[0]) if known else [length(part) for part in parts[0]]
+    return [join(*row) for row in zip(*parts, strict=True)], lengths, layout
 
 
-def _default_client():
+def _default_client() -> Any:
     try:
         from distributed import get_client
 
         return get_client()
     except (ImportError, ValueError):
         return None
+
+
+# ---- errors
+
+
+@contextmanager
+def _cluster_errors(client: Any) -> Iterator[None]:
+    """What Dask raises when the cluster fails, as errors that say what to do."""
+    from concurrent.futures import CancelledError
+
+    from distributed import KilledWorker
+    from distributed.comm import CommClosedError
+
+    try:
+        yield
+    except KilledWorker as error:
+        raise RuntimeError(
+            f"workers died again and again ({str(error).splitlines()[0]}): give them more memory, "
+            "or smaller partitions (frame.repartition, array.rechunk)"
+        ) from error
+    except (CancelledError, OSError, RuntimeError) as error:
+        running = client.status == "running"
+        if running and isinstance(error, CancelledError):
+            raise RuntimeError(
+                "rows were lost with a worker and cannot be computed again (they were persisted or "
+                "scattered); make the collection from files, or persist it again"
+            ) from error
+        if running and not isinstance(error, CommClosedError):
+            raise  # from the work itself
+        raise _gone() from error
 
 
 def _gone() -> RuntimeError:

@@ -42,9 +42,9 @@ def read_ahead(items: Iterable[Item], ahead: int = _AHEAD) -> Iterator[Item]:
         while True:
             kind, value = waiting.get()
             if kind == "item":
-                yield value  # type: ignore[misc]
+                yield value
             elif kind == "error":
-                raise value  # type: ignore[misc]
+                raise value
             else:
                 return
     finally:

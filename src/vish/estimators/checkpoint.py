@@ -9,12 +9,17 @@ import json
 import os
 from typing import Any
 
+import numpy as np
+
 from vish.estimators.modelstate import describe, plain, plain_parameters, restore
 from vish.inference.gaussian import GaussianModel
+from vish.inference.passes import GROUP_ROWS
+from vish.inference.sources import ArraySource
 from vish.inference.training import Stage
-from vish.modelfile import read_model, write_model
+from vish.modelfile import ModelFileError, read_model, write_model
+from vish.sphere.threads import CHUNK_ROWS
 
-_EVERY_GROUPS = 64  # about four million rows
+EVERY_ROWS = 4_194_304
 
 
 class Checkpoint:
@@ -24,18 +29,29 @@ class Checkpoint:
     ----------
     path : str or path
     estimator
-        Its parameters, and the source's size, are the fit's identity.
+        Its parameters, and the source's rows as far as they can be told, are the fit's
+        identity.
     source : RowSource
+    rows : int
+        Between two writings; rounded up to whole groups of chunks.
     """
 
-    def __init__(self, path: Any, estimator: Any, source: Any, every: int = _EVERY_GROUPS) -> None:
-        self.path, self.every = path, every
+    def __init__(self, path: Any, estimator: Any, source: Any, rows: int | None = None) -> None:
+        rows = EVERY_ROWS if rows is None else rows
+        if rows < 1:
+            raise ValueError(f"checkpoint_rows is {rows}: give at least 1")
+        self.path, self.every = path, -(-rows // GROUP_ROWS)
         identity = {
-            "parameters": plain_parameters(estimator),
+            "parameters": {
+                name: value
+                for name, value in plain_parameters(estimator).items()
+                if name not in ("n_jobs", "verbose")  # they change nothing in the result
+            },
             "kernel": repr(estimator.kernel),
             "likelihood": repr(estimator.likelihood),
             "rows": source.n_rows,
             "inputs": source.n_inputs,
+            "source": _fingerprint(source),
         }
         text = json.dumps(identity, sort_keys=True, default=str)
         self._identity = hashlib.sha256(text.encode()).hexdigest()
@@ -44,7 +60,13 @@ class Checkpoint:
         """The model so far, the groups it has seen, and the trace; None at the start."""
         if not os.path.exists(self.path):
             return None
-        header, arrays = read_model(self.path)
+        try:
+            header, arrays = read_model(self.path)
+        except ModelFileError as error:
+            raise ModelFileError(
+                f"{error}; it was given as a checkpoint: delete it to start anew, or give another "
+                "path"
+            ) from error
         if header.get("identity") != self._identity:
             raise ValueError(
                 f"{self.path}: this checkpoint belongs to another fit (other parameters or other "
@@ -63,3 +85,16 @@ class Checkpoint:
             "trace": [[plain(item) for item in stage] for stage in trace],
         }
         write_model(self.path, header, arrays)
+
+
+def _fingerprint(source: Any) -> Any:
+    """What tells a source's rows from others: its own word for it, or the ends of its arrays."""
+    own = getattr(source, "fingerprint", None)
+    if own is not None or not isinstance(source, ArraySource):
+        return own
+    digest = hashlib.sha256()
+    for array in (source.X, source.y, source.weights):
+        if array is not None:
+            for end in (array[:CHUNK_ROWS], array[-CHUNK_ROWS:]):
+                digest.update(np.ascontiguousarray(end).tobytes())
+    return digest.hexdigest()

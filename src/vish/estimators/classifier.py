@@ -1,7 +1,8 @@
 """`VISHClassifier`: Gaussian-process classification on tables of any length."""
 
+from functools import partial
+
 import numpy as np
-from scipy.special import logit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -17,6 +18,7 @@ from vish.inference.sources import ArraySource
 from vish.likelihoods import Bernoulli, Softmax
 
 _FLOATS = (np.float64, np.float32)
+_SMALLEST = np.finfo(float).tiny
 
 
 class VISHClassifier(ClassifierMixin, BaseEstimator):
@@ -149,7 +151,11 @@ class VISHClassifier(ClassifierMixin, BaseEstimator):
         if checkpoint is not None:
             raise ValueError("checkpoints exist for the Gaussian family only: leave it out")
         check_parameters(self)
-        found = total(source, Classes.of_chunk, n_jobs=1)
+        with (
+            progress(self.verbose) as shown,
+            shown.rows("finding the classes", source.n_rows) as done,
+        ):
+            found = total(source, Classes.of_chunk, 1, done)
         classes = np.array([] if found is None else found.found)
         if len(classes) < 2:
             raise ValueError(
@@ -259,9 +265,9 @@ class VISHClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=_FLOATS, reset=False)
-        if len(self.classes_) == 2 and self._model.likelihood.n_latents == 1:
-            p = self._observation.by_chunk(self._model.likelihood.moments, X, self.n_jobs)[0]
-            return np.column_stack([1 - p, p])
+        return self._probabilities(X)
+
+    def _probabilities(self, X):
         return self._observation.by_chunk(self._model.likelihood.probabilities, X, self.n_jobs)
 
     def predict(self, X):
@@ -288,9 +294,17 @@ class VISHClassifier(ClassifierMixin, BaseEstimator):
         -------
         array of shape (n,) or (n, n_classes)
         """
-        p = self.predict_proba(X)
-        with np.errstate(divide="ignore"):
-            return logit(p[:, 1]) if len(self.classes_) == 2 else np.log(p)
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=_FLOATS, reset=False)
+        if self._model.likelihood.n_latents > 1:
+            log_p = np.log(np.maximum(self._probabilities(X), _SMALLEST))
+            return log_p[:, 1] - log_p[:, 0] if len(self.classes_) == 2 else log_p
+
+        def log_odds(mean, variance):
+            of = partial(self._model.likelihood.log_predictive, mean=mean, variance=variance)
+            return of(np.ones(len(mean))) - of(np.zeros(len(mean)))
+
+        return self._observation.by_chunk(log_odds, X, self.n_jobs)
 
     def predict_latent(self, X, return_std=False):
         """The latent functions, before the link.

@@ -17,6 +17,7 @@ from vish.estimators.checkpoint import Checkpoint
 from vish.estimators.progress import Progress
 from vish.estimators.scaling import centre_and_scale
 from vish.estimators.settings import kernel_of
+from vish.estimators.single_reading import Opened, can_read_once, read_once, rescaled
 from vish.inference.gaussian import GaussianModel
 from vish.inference.objective import Hyperparameters, Setting
 from vish.inference.passes import group_sums
@@ -24,10 +25,11 @@ from vish.inference.sources import ArraySource, RowSource
 from vish.inference.statistics import Statistics
 from vish.inference.subset import take_subset
 from vish.inference.training import Stage, Training
-from vish.sphere.memory import basis_size, check_basis_size
+from vish.sphere.memory import basis_size, physical_memory
 from vish.sphere.projection import Projection
 
 _REFINE_ITERATIONS = 10
+_MATRICES = 5  # of the size of the Gram matrix that a solution holds at once
 
 
 @dataclass
@@ -46,6 +48,11 @@ def fit_gaussian(
     checkpoint: Checkpoint | None = None,
 ) -> Fit:
     """Learn a model of the Gaussian family."""
+    if checkpoint is None and can_read_once(estimator, likelihood):
+        opened = Opened(source, estimator.subset_size)
+        if not opened.complete:
+            return _fit_once(source, opened, estimator, likelihood, progress)
+        source = opened.first_rows  # all there are
     saved = None if checkpoint is None else checkpoint.load()
     if saved is None:
         model, trace = _learn(source, estimator, likelihood, progress)
@@ -61,6 +68,25 @@ def fit_gaussian(
     return Fit(model, trace)
 
 
+def _fit_once(source, opened, estimator, likelihood, progress) -> Fit:
+    """The same in one reading: nothing but the units of the target was missing for the sums."""
+    seed, kind = seed_of(estimator), likelihood.noise
+    size, first = estimator.subset_size, opened.first_rows
+    setting = make_setting(take_subset(first, size, seed), kind, estimator)
+    relevance = starting_relevance(estimator, setting.live)
+    start = Hyperparameters(relevance, kernel_of(estimator), np.ones(first.n_targets))
+    geometry = setting.geometry(start, int(estimator.degree))
+    with progress.rows("reading rows", source.n_rows) as done:
+        subset, statistics = read_once(source, opened, geometry, size, seed, estimator.n_jobs, done)
+    search = _search(subset, kind, estimator, likelihood, seed, progress)
+    statistics = rescaled(statistics, search.setting.target_scale)
+    point = search.point
+    model = GaussianModel(statistics, point.kernel, point.noise, search.setting.truncated)
+    if estimator.optimize:
+        model = model.relearned(estimator.max_iter)
+    return Fit(model, search.trace)
+
+
 def _read(statistics, source, estimator, progress, checkpoint, groups, model, trace):
     """The sums of all rows, from the group on that was not yet read."""
     geometry = statistics.geometry
@@ -72,6 +98,8 @@ def _read(statistics, source, estimator, progress, checkpoint, groups, model, tr
             groups += 1
             if checkpoint is not None and groups % checkpoint.every == 0:
                 checkpoint.save(model.with_statistics(statistics), groups, trace)
+    if checkpoint is not None:
+        checkpoint.save(model.with_statistics(statistics), groups, trace)
     return statistics
 
 
@@ -81,7 +109,8 @@ def _learn(source, estimator, likelihood, progress) -> tuple[GaussianModel, list
     "auto" noise takes the larger evidence.
     """
     seed = seed_of(estimator)
-    subset = take_subset(source, estimator.subset_size, seed)
+    with progress.rows("choosing a subset", source.n_rows) as done:
+        subset = take_subset(source, estimator.subset_size, seed, done)
     kinds = ("constant", "radial") if likelihood.noise == "auto" else (likelihood.noise,)
     searches = []
     for kind in kinds:
@@ -123,7 +152,13 @@ def _search(subset, noise_kind, estimator, likelihood, seed, progress):
     n_targets = subset.y.shape[1]
     relevance = starting_relevance(estimator, setting.live)
     kernel = kernel_of(estimator)
-    noise = np.broadcast_to(np.asarray(likelihood.variance, dtype=float), n_targets).copy()
+    noise = np.asarray(likelihood.variance, dtype=float)
+    if noise.shape not in ((), (1,), (n_targets,)):
+        raise ValueError(
+            f"variance of the likelihood has shape {noise.shape}, but there is {n_targets} target"
+            f"{'s' * (n_targets > 1)}: give one number, or one per target"
+        )
+    noise = np.broadcast_to(noise, n_targets).copy()
     start = Hyperparameters(relevance, kernel, noise, likelihood.warp)
     training = new_training(setting, estimator, seed, progress)
     if estimator.optimize:
@@ -178,8 +213,23 @@ def starting_relevance(estimator: Any, live: np.ndarray) -> np.ndarray:
         relevance = np.full(D, relevance) if relevance.ndim == 0 else relevance
         Projection(np.zeros(D), np.ones(D), relevance)  # checks the shape
     degree = 1 if estimator.degree == "auto" else int(estimator.degree)
-    check_basis_size(len(relevance) + 1, degree)
+    rank = estimator.rank if isinstance(estimator.rank, int) else len(relevance)
+    _check_gram_size(min(rank, len(relevance)) + 1, degree)
     return relevance
+
+
+def _check_gram_size(dimension: int, degree: int) -> None:
+    """Refuse features whose Gram matrix, factored, would not fit in memory."""
+    limit = int(np.sqrt(physical_memory() / (_MATRICES * 8)))
+    if (size := basis_size(dimension, degree)) > limit:
+        fits = 0
+        while basis_size(dimension, fits + 1) <= limit:
+            fits += 1
+        raise ValueError(
+            f"degree {degree} of {dimension - 1} mapped inputs has {size:,} features, whose "
+            f"matrices do not fit in memory: the largest degree that fits is {fits}; lower the "
+            "degree or the rank"
+        )
 
 
 def _refine(setting, point, degree, trace, progress, estimator):

@@ -25,9 +25,34 @@ class Progress:
         if self._display is None:
             yield lambda n: None
             return
+        with self._bar(text, total) as (task, _):
+            yield lambda n: self._display.update(task, advance=n)
+
+    @contextmanager
+    def passes(self, text: str, total: int | None) -> Iterator[Callable[[int], None]]:
+        """Several passes over the same rows, the bar of each beginning anew."""
+        if self._display is None:
+            yield lambda n: None
+            return
+        with self._bar(f"{text} 1", total) as (task, shown):
+            number = 1
+
+            def done(n: int) -> None:
+                nonlocal number
+                if total is not None and shown.completed >= total:
+                    number += 1
+                    self._display.reset(task, description=f"{text} {number}")
+                self._display.update(task, advance=n)
+
+            yield done
+
+    @contextmanager
+    def _bar(self, text: str, total: int | None) -> Iterator[tuple[Any, Any]]:
+        """A line of the display for rows; the line of the search rests meanwhile."""
         self._display.update(self._search, visible=False)
-        task = self._display.add_task(text, total=total)
-        yield lambda n: self._display.update(task, advance=n)
+        task = self._display.add_task(text, total=total, counts_rows=True)
+        yield task, self._display.tasks[self._display.task_ids.index(task)]
+        self._display.update(self._search, visible=True)
 
 
 @contextmanager
@@ -38,7 +63,7 @@ def progress(verbose: int) -> Iterator[Progress]:
         return
     from rich.progress import (
         BarColumn,
-        MofNCompleteColumn,
+        ProgressColumn,
         SpinnerColumn,
         TextColumn,
         TimeElapsedColumn,
@@ -46,11 +71,22 @@ def progress(verbose: int) -> Iterator[Progress]:
     )
     from rich.progress import Progress as RichProgress
 
+    class Rows(ProgressColumn):
+        """Rows done of all rows, and how many a second."""
+
+        def render(self, task):
+            if "counts_rows" not in task.fields:
+                return ""
+            of_all = "" if task.total is None else f" of {int(task.total):,}"
+            speed = task.finished_speed or task.speed
+            rate = "" if speed is None else f", {speed:,.0f} rows/s"
+            return f"{int(task.completed):,}{of_all} rows{rate}"
+
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
+        Rows(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )

@@ -156,8 +156,12 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             self.__dict__ = before
             raise
 
-    def fit_source(self, source, checkpoint=None):
+    def fit_source(self, source, checkpoint=None, checkpoint_rows=None):
         """Learn from a row source: files, streams or a cluster.
+
+        The rows are read twice: for the scaling and the subset, then for the sums. They are
+        read once where `scaling`, `relevance` and `degree` are given, there is no checkpoint,
+        and the likelihood is `Gaussian` of one kind of noise.
 
         Parameters
         ----------
@@ -166,6 +170,8 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         checkpoint : str or path, optional
             A file to which the state is written every few million rows. Starting again with
             the same file continues to the identical result. (Gaussian family only.)
+        checkpoint_rows : int, optional
+            Rows between two writings of the checkpoint; 4,194,304 by default.
 
         Returns
         -------
@@ -179,17 +185,21 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 self.feature_names_in_ = np.array(names, dtype=object)
             elif hasattr(self, "feature_names_in_"):
                 del self.feature_names_in_
-            return self._fit(source, source.n_targets == 1, checkpoint)
+            return self._fit(source, source.n_targets == 1, checkpoint, checkpoint_rows)
         except BaseException:  # a fit that fails changes nothing
             self.__dict__ = before
             raise
 
-    def _fit(self, source, one_target, checkpoint=None):
+    def _fit(self, source, one_target, checkpoint=None, checkpoint_rows=None):
         check_parameters(self)
         likelihood = Gaussian() if self.likelihood is None else self.likelihood
         if isinstance(likelihood, Likelihood):
+            if checkpoint is not None:
+                raise ValueError("checkpoints exist for the Gaussian family only: leave it out")
             return self._fit_sites(source, likelihood)
-        saved = None if checkpoint is None else Checkpoint(checkpoint, self, source)
+        saved = None
+        if checkpoint is not None:
+            saved = Checkpoint(checkpoint, self, source, checkpoint_rows)
         with progress(self.verbose) as shown:
             result = fit_gaussian(source, self, likelihood, shown, saved)
         self._one_target = one_target
@@ -342,12 +352,17 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 raise ValueError("all sample weights are 0: give at least one row a weight")
         return ArraySource(X, y if y.ndim == 2 else y[:, None], sample_weight), y.ndim == 1
 
-    def _statistics(self, X, y, sample_weight):
+    def _more_rows(self, X, y, sample_weight=None):
+        """Checked rows of the kind that was fitted."""
         source, _ = self._rows(X, y, sample_weight, reset=False)
         if source.y.shape[1] != self._model.geometry.n_targets:
             raise ValueError(
                 f"y has {source.y.shape[1]} targets, the model {self._model.geometry.n_targets}"
             )
+        return source
+
+    def _statistics(self, X, y, sample_weight):
+        source = self._more_rows(X, y, sample_weight)
         with (
             progress(self.verbose) as shown,
             shown.rows("reading rows", source.n_rows) as done,
@@ -479,7 +494,7 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             Summed over targets.
         """
         check_is_fitted(self)
-        source, _ = self._rows(X, y, None, reset=False)
+        source = self._more_rows(X, y)
         return self._observation.log_density(source.X, source.y, self.n_jobs)
 
     def sample_y(self, X, n_samples=1, random_state=None):

@@ -3,8 +3,12 @@
 import numbers
 from typing import Any
 
-from vish.kernels import Kernel, Matern
+import numpy as np
 
+from vish.kernels import Kernel, Matern
+from vish.likelihoods import Gaussian, Likelihood, Warped
+
+_LIKELIHOODS = (Gaussian, Warped, Likelihood, type(None))
 _TAILS = ("truncated", "variational")
 
 
@@ -24,6 +28,33 @@ def check_parameters(estimator: Any) -> None:
         raise ValueError(
             f"kernel is {estimator.kernel!r}: give one of vish.kernels, such as Matern(1.5)"
         )
+    if not isinstance(estimator.likelihood, _LIKELIHOODS):
+        raise ValueError(
+            f"likelihood is {estimator.likelihood!r}: give one of vish.likelihoods, such as "
+            "Gaussian()"
+        )
+    _check_relevance(estimator.relevance)
+    if estimator.scaling is not None:
+        _check_scaling(estimator.scaling, estimator.n_features_in_)
+
+
+def _check_relevance(relevance: Any) -> None:
+    """Its shape is checked where it is used."""
+    if relevance is not None and not np.all(np.isfinite(np.asarray(relevance, dtype=float))):
+        raise ValueError("relevance is not finite: give finite numbers, or None to learn them")
+
+
+def _check_scaling(scaling: Any, n_inputs: int) -> None:
+    remedy = f"give a pair (centre, scale) of {n_inputs} finite numbers each, or None"
+    try:
+        centre, scale = (np.asarray(part, dtype=float) for part in scaling)
+    except (TypeError, ValueError):
+        raise ValueError(f"scaling is {scaling!r}: {remedy}") from None
+    for name, part in (("centre", centre), ("scale", scale)):
+        if part.shape != (n_inputs,):
+            raise ValueError(f"scaling has a {name} of shape {part.shape}: {remedy}")
+        if not np.all(np.isfinite(part)):
+            raise ValueError(f"scaling has a {name} that is not finite: {remedy}")
 
 
 def kernel_of(estimator: Any) -> Kernel:

@@ -43,7 +43,7 @@ _LEAST_GAIN = 1e-4  # of the bound per row, for one more round
 MAX_PASSES = 100
 # Relative rise of the bound that ends the passes: in the turns, and at the end. Several latent
 # functions converge more slowly, and nothing is gained by the last digits.
-_ONE_LATENT, _SEVERAL_LATENTS = (1e-6, 1e-9), (1e-5, 1e-7)
+_ONE_LATENT, _SEVERAL_LATENTS = (1e-6, 1e-9), (1e-5, 1e-6)
 
 
 @dataclass
@@ -59,7 +59,8 @@ def fit_sites(
 ) -> SiteFit:
     """Learn a model by passes over sites."""
     seed = seed_of(estimator)
-    subset = take_subset(source, estimator.subset_size, seed)
+    with progress.rows("choosing a subset", source.n_rows) as done:
+        subset = take_subset(source, estimator.subset_size, seed, done)
     setting = make_setting(subset, "constant", estimator)
     model = _first_model(setting, likelihood, estimator)
     training = new_training(_pseudo_setting(setting, model, True), estimator, seed, progress)
@@ -71,12 +72,16 @@ def fit_sites(
     else:
         point, degree = training.hold(start)
     model = _at(model, setting, point, degree)
+    all_in_subset = source.n_rows is not None and source.n_rows <= estimator.subset_size
     if estimator.optimize:
         model = _take_turns(model, setting, point, degree, training, estimator)
-    with progress.rows("passes over the rows", None) as done:
+        if source.n_rows is not None and not all_in_subset:  # as if all rows were like these
+            model = replace(model, sites=model.sites * (source.n_rows / estimator.subset_size))
+    with progress.passes("reading rows, pass", source.n_rows) as done:
         _, tolerance = _tolerances(likelihood)
-        end = converge(model, source, MAX_PASSES, estimator.n_jobs, done, tolerance=tolerance)
-        if estimator.optimize and source.n_rows != subset.n_rows:
+        fresh, n_jobs = not estimator.optimize, estimator.n_jobs
+        end = converge(model, source, MAX_PASSES, n_jobs, done, fresh, tolerance)
+        if estimator.optimize and not all_in_subset:
             end = _relearn(end, source, estimator, done)
     if not end.converged:
         warnings.warn(
@@ -177,5 +182,5 @@ def update_sites(
     fresh = replace(
         model, base=model.total, sites=Sites.zero(model.geometry, len(model.sites.cross))
     )
-    with progress.rows("passes over the rows", None) as done:
+    with progress.passes("reading rows, pass", source.n_rows) as done:
         return converge(fresh, source, MAX_PASSES, estimator.n_jobs, done)

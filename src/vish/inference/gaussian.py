@@ -15,7 +15,7 @@ from vish.inference.evidence import Evidence, evidence
 from vish.inference.objective import NOISE_BOUNDS, log_prior_of_kernel
 from vish.inference.posterior import Moments, Posterior
 from vish.inference.statistics import NormalEquations, Statistics
-from vish.sphere.threads import map_in_order, row_chunks
+from vish.sphere.threads import blas_threads_for, map_in_order, row_chunks
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,10 +81,11 @@ class GaussianModel:
             [self.kernel.log_bounds, np.tile(np.log(NOISE_BOUNDS), (len(self.noise), 1))]
         )
         start = np.clip(np.append(self.kernel.log_parameters, np.log(self.noise)), *bounds.T)
-        outcome = minimize(
-            objective, start, jac=True, method="L-BFGS-B", bounds=bounds,
-            options={"maxiter": max_iter, "ftol": 1e-9, "gtol": 1e-7},
-        )  # fmt: skip
+        with blas_threads_for(len(self.equations.degrees)):
+            outcome = minimize(
+                objective, start, jac=True, method="L-BFGS-B", bounds=bounds,
+                options={"maxiter": max_iter, "ftol": 1e-9, "gtol": 1e-7},
+            )  # fmt: skip
         kernel = self.kernel.with_log_parameters(outcome.x[:P])
         return replace(self, kernel=kernel, noise=np.exp(outcome.x[P:]))
 

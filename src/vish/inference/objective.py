@@ -21,7 +21,7 @@ from vish.sphere.projection import Projection
 NOISE_BOUNDS = (1e-7, 1e2)
 _LARGEST_RELEVANCE, _SMALLEST_RELEVANCE = 30.0, 1e-4
 # Weak priors (standard deviations): they decide only where the data do not.
-_LOG_RELEVANCE_SPREAD, _RELEVANCE_SPREAD, _LOG_VARIANCE_SPREAD = 3.0, 3.0, 5.0
+_LOG_RELEVANCE_SPREAD, _RELEVANCE_SPREAD, _LOG_VARIANCE_SPREAD = 3.0, 2.0, 5.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +122,7 @@ class Objective:
     def pack(self, point: Hyperparameters) -> np.ndarray:
         parts: list[np.ndarray] = []
         if self._relevance and self.start.tied:
-            parts.append([self._log_size(point)])
+            parts.append(np.array([self._log_size(point)]))
         elif self._relevance:
             free = point.relevance[..., self.setting.live]
             parts.append(np.log(np.abs(free)) if self._diagonal else free.ravel())

@@ -21,6 +21,7 @@ from vish.sphere.harmonics import HarmonicBasis
 from vish.sphere.threads import map_in_order, row_chunks
 
 _AGREEMENT = 1e-6  # largest relative error of a variance by its polynomial
+_OWN_ROUNDING = 16.0  # units in the last place of a variance that its own sum may lose
 _SAFETY = 4.0  # how much larger an error may be than those seen
 
 
@@ -98,11 +99,13 @@ class Posterior:
         """Below these, next to rows of small noise, the polynomials lose digits.  [T]
 
         The harmonics have the same length everywhere on the sphere, so the error is about
-        as large everywhere, whatever the variance.
+        as large everywhere, whatever the variance; but a large variance has its own rounding,
+        which small ones do not share.
         """
         errors, squares = self._polynomial_check
-        rounding = np.finfo(float).eps * squares.max(axis=1)
-        return np.maximum(_SAFETY * errors.max(axis=1), rounding) / _AGREEMENT
+        eps = np.finfo(float).eps
+        shared = np.maximum(errors - _OWN_ROUNDING * eps * squares, 0.0)
+        return np.maximum(_SAFETY * shared.max(axis=1), eps * squares.max(axis=1)) / _AGREEMENT
 
     def _polynomials(self, points: np.ndarray) -> np.ndarray:
         """phi^T Sigma phi as polynomials.  [d, n] -> [T, n]"""

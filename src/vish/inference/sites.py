@@ -31,6 +31,7 @@ from vish.inference.sources import ArraySource, Chunk, RowSource
 from vish.inference.statistics import Geometry
 from vish.likelihoods import Likelihood
 from vish.sphere.levels import level_sizes
+from vish.sphere.threads import blas_threads_for
 
 _SLACK = 1e-10  # relative fall of the bound that rounding may cause
 _TOLERANCE = 1e-9  # relative rise of the bound that ends the passes
@@ -53,6 +54,9 @@ class Sites:
 
     def __add__(self, other: "Sites") -> "Sites":
         return Sites(self.moments + other.moments, self.cross + other.cross)
+
+    def __mul__(self, factor: float) -> "Sites":
+        return Sites(factor * self.moments, factor * self.cross)
 
     def towards(self, other: "Sites", step: float) -> "Sites":
         """(1 - step) self + step other."""
@@ -124,11 +128,16 @@ class SiteModel:
         return np.sqrt(np.exp(self._log_spectrum[:-1]))[self.degrees]
 
     @cached_property
+    def grams(self) -> list[np.ndarray]:
+        """G of every latent function.  [M, M] each"""
+        return [self.geometry.engine.gram(moments) for moments in self.total.moments]
+
+    @cached_property
     def _solved(self) -> tuple[list[Factor], np.ndarray]:
         """Factor of every latent function, and the whitened means z.  -> [K], [M, K]"""
-        engine, factors, whitened = self.geometry.engine, [], []
-        for moments, cross in zip(self.total.moments, self.total.cross, strict=True):
-            factor = Factor.of(engine.gram(moments), self.scales, 1.0)
+        factors, whitened = [], []
+        for gram, cross in zip(self.grams, self.total.cross, strict=True):
+            factor = Factor.of(gram, self.scales, 1.0)
             factors.append(factor)
             whitened.append(factor.solve(self.scales * cross))
         return factors, np.stack(whitened, axis=1)
@@ -171,14 +180,13 @@ class SiteModel:
         if not self.likelihood.only_differences or self.base is not None:
             return self
         factors, whitened = self._solved
-        grams = [self.geometry.engine.gram(moments) for moments in self.sites.moments]
+        b, grams = self.sites.cross, np.array(self.grams)
         means = self.scales[:, None] * whitened  # mu, [M, K]
-        unscaled = [b - G @ mu for b, G, mu in zip(self.sites.cross, grams, means.T, strict=True)]
-        common, common_mean = np.mean(unscaled, axis=0), means.mean(axis=1)
-        cross = [b - common - G @ common_mean for b, G in zip(self.sites.cross, grams, strict=True)]
-        model = replace(self, sites=Sites(self.sites.moments, np.array(cross)))
+        unscaled = b - np.einsum("kij,jk->ki", grams, means)
+        cross = b - unscaled.mean(axis=0) - grams @ means.mean(axis=1)
+        model = replace(self, sites=Sites(self.sites.moments, cross))
         centred = whitened - whitened.mean(axis=1, keepdims=True)
-        vars(model)["_solved"] = factors, centred  # known already: factored once
+        vars(model).update(grams=self.grams, _solved=(factors, centred))  # factored once
         return model
 
     def latent(
@@ -278,6 +286,19 @@ def converge(
 
     `fresh` starts from the data; otherwise the sites of the model are taken up.
     """
+    with blas_threads_for(len(model.scales)):
+        return _converge(model, source, max_passes, n_jobs, progress, fresh, tolerance)
+
+
+def _converge(
+    model: SiteModel,
+    source: RowSource,
+    max_passes: int,
+    n_jobs: int | None,
+    progress: Callable[[int], None],
+    fresh: bool,
+    tolerance: float,
+) -> Convergence:
     passes = 0
     if fresh:
         start = model.first_read(source, n_jobs, progress)
@@ -339,8 +360,7 @@ def relearned_kernel(model: SiteModel, max_iter: int) -> SiteModel:
 
     At the fixed point of the sites its gradient is that of the bound itself.
     """
-    engine, geometry = model.geometry.engine, model.geometry
-    grams = [engine.gram(moments) for moments in model.total.moments]
+    geometry, grams = model.geometry, model.grams
     size = max(1.0, float(sum(abs(g[0, 0]) for g in grams)))
 
     def objective(theta: np.ndarray) -> tuple[float, np.ndarray]:

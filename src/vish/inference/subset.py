@@ -5,6 +5,7 @@ are joined, and the order depends on the set of rows alone. Then a weight is a r
 the order of the rows changes nothing, to the bit, while all rows are in the subset.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -31,15 +32,39 @@ def row_hashes(start: int, n: int, seed: int) -> np.ndarray:
         return z ^ (z >> np.uint64(31))
 
 
-def take_subset(source: RowSource, size: int, seed: int) -> Subset:
+def take_subset(
+    source: RowSource,
+    size: int,
+    seed: int,
+    progress: Callable[[int], None] | None = None,
+) -> Subset:
     """The `size` rows of smallest hash (all rows, if fewer), equal rows joined, shuffled.
 
     Rows of weight 0 are no rows. One reading; memory for a few times `size` rows at most.
     """
-    found = total(source, partial(Candidates.of_chunk, size, seed), n_jobs=1)
+    bound = likely_bound(source.n_rows, size)
+    found = total(source, partial(Candidates.of_chunk, size, seed, bound), 1, progress)
+    if found is not None and found.too_few:  # many rows have weight 0: look again, at all
+        found = total(source, partial(Candidates.of_chunk, size, seed, None), 1, progress)
+    return chosen(found, seed)
+
+
+def chosen(found: "Candidates | None", seed: int) -> Subset:
+    """The subset, once all rows have been candidates."""
     if found is None or not len(found.hashes):
         raise ValueError("no rows with a positive weight: give at least one row")
     return _canonical(found.cut(), seed)
+
+
+def likely_bound(n_rows: int | None, size: int) -> int | None:
+    """A hash that hardly ever fewer than `size` of the rows stay below; None for all rows.
+
+    The number below it is binomial: 10 standard deviations are added to what is wanted.
+    """
+    wanted = size + 10 * (size**0.5 + 10)
+    if n_rows is None or wanted >= n_rows:
+        return None
+    return int(wanted / n_rows * 2**64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,14 +77,22 @@ class Candidates:
     weights: np.ndarray | None
     hashes: np.ndarray
     n_read: int
+    bound: int | None = None  # rows of a larger hash were not looked at
 
     @classmethod
-    def of_chunk(cls, size: int, seed: int, chunk: Chunk) -> "Candidates":
+    def of_chunk(cls, size: int, seed: int, bound: int | None, chunk: Chunk) -> "Candidates":
         hashes = row_hashes(chunk.start, len(chunk.X), seed)
-        all_rows = cls(size, chunk.X, chunk.y, chunk.weights, hashes, len(hashes))
-        if chunk.weights is not None and not chunk.weights.all():
-            all_rows = all_rows._take(chunk.weights > 0)
-        return all_rows.cut()
+        rows = cls(size, chunk.X, chunk.y, chunk.weights, hashes, len(hashes), bound)
+        if bound is not None:
+            rows = rows._take(np.flatnonzero(hashes <= np.uint64(bound)))
+        if rows.weights is not None and not rows.weights.all():
+            rows = rows._take(rows.weights > 0)
+        return rows.cut()
+
+    @property
+    def too_few(self) -> bool:
+        """Whether a row beyond the bound belongs to the subset."""
+        return self.bound is not None and len(self.hashes) < self.size
 
     def _take(self, rows: np.ndarray) -> "Candidates":
         weights = None if self.weights is None else self.weights[rows]
@@ -85,6 +118,7 @@ class Candidates:
             weights,
             np.concatenate([self.hashes, other.hashes]),
             self.n_read + other.n_read,
+            self.bound,
         )
         return both.cut() if len(both.hashes) > 2 * self.size else both
 

@@ -17,6 +17,7 @@ from scipy.optimize import minimize
 
 from vish.inference.objective import Hyperparameters, Objective, Setting
 from vish.sphere.memory import basis_size
+from vish.sphere.threads import blas_threads_for
 
 _EARLY_ROWS = 4096  # the first stages do not need more
 _LOW_FEATURES = 300  # a basis this small is cheap to learn on
@@ -26,7 +27,9 @@ _ROWS_PER_NUMBER = 3  # of data, for every number of the map: with fewer, it fit
 _ROWS_PER_INPUT = 100  # with fewer, one factor for all inputs may be better than one for each
 _TOP_DEGREE = 40
 _LEAST_GAIN = 1.0  # of log evidence, for one more degree
+_NEAR = 0.02  # of log evidence per row, for another rank to be relearned too
 _HOPELESS = 0.05  # of log evidence per row, for one less rank
+_LEAST_ITERATIONS, _WORK = 20, 60_000  # of one stage: iterations times harmonics
 _EARLY, _LOOSE, _TIGHT = 1e-4, 1e-5, 1e-6  # relative change of the density that ends a stage
 
 
@@ -117,22 +120,25 @@ class Training:
                 best_vector, best_value = vector.copy(), value
             return value, gradient
 
+        size = basis_size(point.dimension, degree)
+        iterations = min(max_iter, max(_LEAST_ITERATIONS, _WORK // size))
         try:
-            outcome = minimize(
-                watched,
-                best_vector,
-                jac=True,
-                method="L-BFGS-B",
-                bounds=objective.bounds,
-                options={"maxiter": max_iter, "ftol": tolerance, "gtol": 1e-6, "maxcor": 20},
-            )
+            with blas_threads_for(size):
+                outcome = minimize(
+                    watched,
+                    best_vector,
+                    jac=True,
+                    method="L-BFGS-B",
+                    bounds=objective.bounds,
+                    options={"maxiter": iterations, "ftol": tolerance, "gtol": 1e-6, "maxcor": 20},
+                )
         except KeyboardInterrupt:
             self._remember(objective.unpack(best_vector), degree, setting, -best_value)
             raise Interrupted from None
-        self.converged = outcome.status != 1
+        self.converged = outcome.status != 1 or outcome.nit < self.max_iter
         point = objective.unpack(best_vector)
         stage = Stage(
-            name, degree, point.rank, basis_size(point.dimension, degree), -best_value,
+            name, degree, point.rank, size, float(-best_value),
             outcome.nit, time.perf_counter() - started,
         )  # fmt: skip
         self.trace.append(stage)
@@ -311,7 +317,8 @@ class Training:
         ranking: dict[tuple[int | None, bool], Candidate] = {}
         for candidate in sorted(tried, key=lambda c: -c.score):
             ranking.setdefault((candidate.point.rank, candidate.point.tied), candidate)
-        finalists = list(ranking.values())[:2]
+        near = max(c.score for c in tried) - _NEAR * self.setting.weight
+        finalists = [c for c in ranking.values() if c.score >= near][:2]
         if len(finalists) == 1:
             return finalists[0]
         relearned = [

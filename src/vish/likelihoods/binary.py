@@ -1,15 +1,38 @@
-"""Two classes, and ordered classes."""
+r"""Two classes, and ordered classes.
+
+The logistic function is a mixture of normal distribution functions over scales; six of them
+are as good as all, to 9e-8 (Monahan and Stefanski, 1992; the numbers are a minimax fit):
+
+.. math:: \sigma(x) \approx \sum_i p_i \Phi(x / c_i).
+
+With a latent value f of N(m, v), each term has a closed form with
+:math:`s_i^2 = c_i^2 + v`: the same digits at any v, where a quadrature of twenty nodes has
+lost all but one at v = 100. With a = m for class 1, -m for class 0,
+
+.. math::
+
+    E \log \sigma = -\sum_i p_i \{ s_i \varphi(a/s_i) - a \Phi(-a/s_i) \}, \quad
+    g = \sum_i p_i \Phi(-a/s_i), \quad h = \sum_i p_i \varphi(a/s_i) / s_i.
+"""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import expit, log_expit, log_ndtr, ndtr
+from scipy.special import expit, log_expit, log_ndtr, logsumexp, ndtr
 
-from vish.likelihoods.base import Likelihood
+from vish.likelihoods.base import Expectation, Likelihood
 
 _LINKS = ("logit", "probit")
 _LOG_ROOT_TWO_PI = 0.5 * np.log(2 * np.pi)
+_SHARES = np.array(
+    [0.0185354784429403, 0.17319406043868257, 0.3743425909088842, 0.31660251778878934,
+     0.1083551097768717, 0.00897024264383188]
+)  # fmt: skip
+_SCALES = np.array(
+    [0.8259056955634632, 1.1149835792850926, 1.4972811172159928, 2.0197175294624214,
+     2.729724375602819, 3.7146584488000327]
+)  # fmt: skip
 
 
 def _inverse_link(link: str, p: float) -> float:
@@ -59,6 +82,22 @@ class Bernoulli(Likelihood):
         h = p * (1 - p) if self.link == "logit" else np.exp(-(f**2)) / (2 * np.pi * p * (1 - p))
         return h[:, None], (f + self.slope(y, f) / h)[:, None]
 
+    def expectations(self, y, mean, variance):
+        if self.link == "probit":
+            return super().expectations(y, mean, variance)
+        sign = 2 * y - 1
+        a, v = sign * mean[:, 0], variance[:, 0]
+        value, g, h = np.zeros(len(a)), np.zeros(len(a)), np.zeros(len(a))
+        for share, scale in zip(_SHARES, _SCALES, strict=True):
+            s = np.sqrt(scale**2 + v)
+            u = a / s
+            other = share * ndtr(-u)
+            density = (share / np.sqrt(2 * np.pi)) * np.exp(-(u**2) / 2)
+            value += a * other - s * density
+            g += other
+            h += density / s
+        return Expectation(value, (sign * g)[:, None], h[:, None])
+
     def conditional_mean(self, f):
         return expit(f) if self.link == "logit" else ndtr(f)
 
@@ -67,11 +106,21 @@ class Bernoulli(Likelihood):
         return p * (1 - p)
 
     def moments(self, mean, variance):
-        if self.link == "probit":
-            p = ndtr(mean[:, 0] / np.sqrt(1 + variance[:, 0]))
-            return p, p * (1 - p)
-        p, _ = super().moments(mean, variance)
+        p = np.exp(self.log_predictive(np.ones(len(mean)), mean, variance))
         return p, p * (1 - p)
+
+    def probabilities(self, mean, variance):
+        """P(y = 0) and P(y = 1), the latent value integrated.  -> [n, 2]"""
+        p = self.moments(mean, variance)[0]
+        return np.column_stack([1 - p, p])
+
+    def log_predictive(self, y, mean, variance):
+        """log P(y), f integrated: finite, however sure the model is."""
+        a, v = (2 * y - 1) * mean[:, 0], variance[:, 0]
+        if self.link == "probit":
+            return log_ndtr(a / np.sqrt(1 + v))
+        terms = log_ndtr(a[:, None] / np.sqrt(_SCALES**2 + v[:, None]))
+        return np.minimum(logsumexp(terms, b=_SHARES, axis=1), 0.0)
 
     def conditional_cdf(self, y, f):
         return np.where(y < 0, 0.0, np.where(y < 1, 1 - self.conditional_mean(f), 1.0))

@@ -18,11 +18,10 @@ from typing import ClassVar
 
 import numpy as np
 from scipy.special import log_softmax, logsumexp, ndtri, softmax
-from scipy.stats import qmc
 
 from vish.likelihoods.base import Expectation, Likelihood
 
-_ITERATIONS, _TOLERANCE = 100, 1e-12
+_ITERATIONS, _TOLERANCE = 60, 1e-13
 _N_DRAWS = 128
 
 
@@ -65,16 +64,7 @@ class Softmax(Likelihood):
         return h, offset + 2 * (self._one_hot(y) - softmax(offset))
 
     def expectations(self, y, mean, variance):
-        a = softmax(mean, axis=1)
-        step = 1 / (1 + variance.max(axis=1, keepdims=True) / 2)  # a contraction
-        for _ in range(_ITERATIONS):
-            change = softmax(mean + (1 - 2 * a) * variance / 2, axis=1) - a
-            a = a + step * change
-            if np.abs(change).max(initial=0.0) < _TOLERANCE:
-                break
-        log_sum = np.sum(a**2 * variance, axis=1) / 2 + logsumexp(
-            mean + (1 - 2 * a) * variance / 2, axis=1
-        )
+        a, log_sum = _tightest(mean, variance)
         chosen = np.take_along_axis(mean, y.astype(int)[:, None], axis=1)[:, 0]
         return Expectation(chosen - log_sum, self._one_hot(y) - a, a * (1 - a))
 
@@ -94,9 +84,40 @@ class Softmax(Likelihood):
         raise NotImplementedError("classes have probabilities, not moments")
 
 
+def _tightest(mean, variance):
+    """The a of the tightest bound, and the bound, by Newton's method.  -> [n, K], [n]
+
+    In a the bound is convex, with gradient v (a - p), p = softmax(m + (1 - 2a) v / 2), and
+    Newton's step solves (I + diag(pv) - p (pv)^T) x = p - a: a diagonal and one outer
+    product. Halved where the bound would rise.
+    """
+
+    def bound(a):
+        exponents = mean + (1 - 2 * a) * variance / 2
+        return np.sum(a**2 * variance, axis=1) / 2 + logsumexp(exponents, axis=1)
+
+    a = softmax(mean, axis=1)
+    value, step = bound(a), np.ones(len(mean))
+    for _ in range(_ITERATIONS):
+        p = softmax(mean + (1 - 2 * a) * variance / 2, axis=1)
+        if np.abs(p - a).max(initial=0.0) < _TOLERANCE:
+            break
+        diagonal = 1 + p * variance
+        direct, outer = (p - a) / diagonal, p / diagonal
+        share = np.sum(p * variance * direct, axis=1) / outer.sum(axis=1)
+        trial = a + step[:, None] * (direct + outer * share[:, None])
+        new = bound(trial)
+        better = new <= value + 1e-15 * (1 + np.abs(value))
+        a, value = np.where(better[:, None], trial, a), np.where(better, new, value)
+        step = np.where(better, np.minimum(1.0, 2 * step), step / 2)
+    return a, value
+
+
 @lru_cache(maxsize=16)
 def _draws(K):
     """Standard normal points of a Sobol sequence, with their mirror images.  [draws, K]"""
+    from scipy.stats import qmc  # slow to import
+
     points = qmc.Sobol(K, scramble=True, seed=0).random(_N_DRAWS // 2)
     half = ndtri(np.clip(points, 1e-12, 1 - 1e-12))
     return np.vstack([half, -half])
