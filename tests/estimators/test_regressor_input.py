@@ -44,7 +44,7 @@ def fitted(**parameters):
         (lambda: fit(weights=-np.ones(40)), "Negative values"),
         (lambda: fit(weights=np.full(40, np.nan)), "contains NaN"),
         (lambda: fit(weights=np.full(40, np.inf)), "contains infinity"),
-        (lambda: fit(weights=np.zeros(40)), "weights are (all )?(0|zero)|All weights"),
+        (lambda: fit(weights=np.zeros(40)), "all sample weights are 0|one non-zero"),
         # parameters
         (lambda: fit(degree=-1), 'degree is -1: give an integer of at least 0 or "auto"'),
         (lambda: fit(degree="high"), "degree is 'high'"),
@@ -63,7 +63,7 @@ def fitted(**parameters):
         (lambda: fit(relevance=[1.0, 2.0]), r"relevance has shape \(2,\): give \(3,\) or \(p, 3\)"),
         (lambda: fit(relevance=np.nan), "relevance .* finite"),
         (lambda: fit(scaling=(np.zeros(3), np.zeros(3))), "scale must be positive"),
-        (lambda: fit(scaling=(np.zeros(2), np.ones(2))), "scaling has a centre of shape .* 3 finite"),
+        (lambda: fit(scaling=(np.zeros(2), np.ones(2))), "a centre of shape .* 3 finite numbers"),
         (lambda: fit(scaling=3.0), r"scaling is 3\.0: give a pair \(centre, scale\)"),
         (lambda: fit(scaling=(np.full(3, np.nan), np.ones(3))), "a centre that is not finite"),
         (lambda: fit(n_jobs=0), "n_jobs is 0"),
@@ -81,7 +81,7 @@ def fitted(**parameters):
         (lambda: fitted().log_density(X, np.ones((40, 2))), "y has 2 targets, the model 1"),
         (lambda: fitted().partial_fit(X, np.ones((40, 2))), "y has 2 targets, the model 1"),
         (lambda: fitted().partial_fit(X[:, :2], Y), "2 features"),
-        (lambda: fitted().forget(np.vstack([X, X[:1]]), np.append(Y, Y[0])), "cannot forget 41 rows"),
+        (lambda: fitted().forget(np.vstack([X, X]), np.append(Y, Y)), "cannot forget 80 rows"),
         (lambda: fitted().forget(X, Y, np.full(40, 2.0)), "cannot forget .*the same weights"),
         (lambda: fitted().forget(X, Y, np.full(40, 0.5)), "cannot forget .*the same weights"),
         (lambda: fitted().forget(X[:5], Y[:5] + 100), "cannot forget"),
@@ -167,7 +167,7 @@ def test_constant_columns_get_no_relevance():
     assert (model.relevance_[[0, 2]] > 0).all()
     without = fit(table[:, [0, 2]], y, rank=None)
     np.testing.assert_allclose(model.predict(table), without.predict(table[:, [0, 2]]), atol=0.02)
-    moved = table + [0, 1e6, 0, -5]
+    moved = table + np.array([0, 1e6, 0, -5])
     np.testing.assert_array_equal(model.predict(moved), model.predict(table))
     with pytest.warns(UserWarning, match="without spread"):
         mapped = fit(table, y, rank=2)

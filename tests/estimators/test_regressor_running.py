@@ -106,7 +106,7 @@ def test_progress_is_shown_on_request(rows, capfd):
     model = VISHRegressor(degree=2, n_starts=1, verbose=1).fit(X, y)
     shown = capfd.readouterr().out
     assert "reading rows" in shown
-    assert "150/150" in shown
+    assert "learning: degree 2" in shown
     model.partial_fit(X, y)
     assert "reading rows" in capfd.readouterr().out
 
@@ -153,8 +153,8 @@ QUICK = {"degree": 2, "n_starts": 1, "rank": None}
 def test_weights_reach_the_model_through_a_search(rows):
     """Half the rows are wrong and have weight 0."""
     X, y = rows
-    X, y = np.vstack([X, X]), np.append(y, -50 - y)
-    weights = np.repeat([1.0, 0.0], 150)
+    X, y = np.repeat(X, 2, axis=0), np.column_stack([y, -50 - y]).ravel()
+    weights = np.tile([1.0, 0.0], 150)
     with sklearn.config_context(enable_metadata_routing=True):
         model = VISHRegressor(**QUICK)
         model = model.set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
@@ -162,16 +162,15 @@ def test_weights_reach_the_model_through_a_search(rows):
         search = GridSearchCV(pipeline, {"vishregressor__degree": [1, 3]}, cv=3)
         search.fit(X, y, sample_weight=weights)
     assert search.best_params_ == {"vishregressor__degree": 3}
-    plain = VISHRegressor(**QUICK | {"degree": 3}).fit(X[:150], y[:150])
-    found = search.predict(X[:150])
-    np.testing.assert_allclose(found, plain.predict(X[:150]), atol=0.05)
+    plain = VISHRegressor(**QUICK | {"degree": 3}).fit(X[::2], y[::2])
+    np.testing.assert_allclose(search.predict(X), plain.predict(X), atol=0.05)
 
 
 def test_kernels_are_parameters_of_a_grid(rows):
     from vish.kernels import Matern, SquaredExponential
 
     X, y = rows
-    grid = {"kernel": [Matern(0.5), SquaredExponential()], "max_features": [20, 40]}
-    search = GridSearchCV(VISHRegressor(n_starts=1, rank=None), grid, cv=2).fit(X, y)
+    grid = {"kernel": [Matern(0.5), SquaredExponential()]}
+    search = GridSearchCV(VISHRegressor(degree=3, n_starts=1, rank=None), grid, cv=2).fit(X, y)
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
-    assert cross_val_score(search.best_estimator_, X, y, cv=3).mean() > 0.8
+    assert cross_val_score(search.best_estimator_, X, y, cv=2).mean() > 0.8

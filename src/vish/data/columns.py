@@ -234,12 +234,15 @@ def _levels_of(codes: np.ndarray, found: list) -> Column:
     """Codes of values: text, unless all values are of one other kind."""
     import pandas as pd
 
+    if not found:
+        return Column("number", np.full(len(codes), np.nan))
     missing = np.array([value is None or value is pd.NA for value in found] + [True])
     missing[:-1] |= [isinstance(value, float) and not math.isfinite(value) for value in found]
     if missing[:-1].any():  # a level of the dictionary that is itself a gap
         new = np.append(np.cumsum(~missing[:-1]) - 1, -1)
         codes = np.where(missing[codes], -1, new[codes])
-        found = [value for value, gap in zip(found, missing, strict=False) if not gap]
+        found = [value for value, gap in zip(found, missing[:-1], strict=True) if not gap]
+        return _levels_of(codes, found)
     kind = _kind_of(found)
     if kind == "text":
         written = [_written(value) for value in found]
@@ -262,8 +265,6 @@ def _levels_of(codes: np.ndarray, found: list) -> Column:
 
 def _kind_of(found: list) -> str:
     """The kind that holds all of these values."""
-    if not found:
-        return "number"
     for kind, types in _TYPES.items():
         if all(isinstance(value, types) for value in found):
             return kind

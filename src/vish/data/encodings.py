@@ -95,8 +95,8 @@ class Number(Encoding):
         return parts + [f"{self.name} is missing"] * self.indicator
 
     def raw(self, column):
-        if column.kind in NUMBERS:
-            return column.values
+        if column.kind in NUMBERS or column.gaps.all():
+            return _numbers(column)
         if column.kind == "text":
             return parsed(column, as_number, self.name, "a number")
         raise self._expected(column, "numbers")
@@ -105,7 +105,8 @@ class Number(Encoding):
         gaps = np.isnan(raw)
         values = np.where(gaps, self.fill, raw) if gaps.any() else raw
         parts = [values] if self.period is None else list(_cycle(values, self.period))
-        return np.column_stack(parts + [gaps] * self.indicator)
+        parts += [gaps] * self.indicator
+        return parts[0][:, None] if len(parts) == 1 else np.column_stack(parts)
 
     def outside(self, raw):
         return (raw < self.low) | (raw > self.high)
@@ -125,8 +126,8 @@ class Time(Number):
     kind: ClassVar[str] = "time"
 
     def raw(self, column):
-        if column.kind == "time":
-            return column.values
+        if column.kind == "time" or column.gaps.all():
+            return _numbers(column)
         if column.kind == "text":
             return parsed(column, as_time, self.name, "a time of day such as 14:35")
         raise self._expected(column, "times of day")
@@ -157,8 +158,8 @@ class Date(Encoding):
         return [f"{self.name}: years", *cycles] + [f"{self.name} is missing"] * self.indicator
 
     def raw(self, column):
-        if column.kind == "date":
-            return column.values
+        if column.kind == "date" or column.gaps.all():
+            return _numbers(column)
         if column.kind == "text":
             assert column.levels is not None
             values = dates(column.levels, self.format)
@@ -238,6 +239,11 @@ def from_dict(stored: dict[str, Any]) -> Encoding:
     return _KINDS[parameters.pop("kind")](**parameters)
 
 
+def _numbers(column: Column) -> np.ndarray:
+    """Values of a column that is not text, or has none."""
+    return column.values if column.levels is None else np.full(len(column), np.nan)
+
+
 def _cycle(values: np.ndarray, period: float) -> tuple[np.ndarray, np.ndarray]:
     phase = 2 * np.pi * np.mod(values, period) / period
     return np.sin(phase), np.cos(phase)
@@ -269,9 +275,9 @@ def dates(levels: list[str], format: str) -> np.ndarray:
 def date_format(levels: list[str]) -> str | None:
     """The format in which all of these are dates, if there is one."""
     for format in _DATE_FORMATS:
-        if not np.isnan(dates(levels[:1], format)).any():
-            if not np.isnan(dates(levels, format)).any():
-                return format
+        # the first alone is quick to rule out most of them
+        if all(not np.isnan(dates(part, format)).any() for part in (levels[:1], levels)):
+            return format
     return None
 
 
@@ -280,7 +286,7 @@ def parsed(column: Column, read: Any, name: str, what: str) -> np.ndarray:
     assert column.levels is not None
     values = [read(level) for level in column.levels]
     bad = [i for i, value in enumerate(values) if value is None]
-    rows = np.flatnonzero(np.isin(column.values, bad)) if bad else []
+    rows = np.flatnonzero(np.isin(column.values, bad))
     if len(rows):
         raise _unreadable(column, int(rows[0]), name, what)
     numbers = np.array(

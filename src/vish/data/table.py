@@ -79,9 +79,9 @@ class Table(TransformerMixin, BaseEstimator):
     >>> from vish.data import Table
     >>> table = Table().fit({"age": [30.0, None, 50.0, 41.0], "city": ["A", "B", "A", "C"]})
     >>> print(*table.get_feature_names_out(), sep=", ")
-    age, city=A, city=other
+    age, city=other
     >>> table.transform({"age": [None], "city": ["never seen"]})
-    array([[41.,  0.,  1.]])
+    array([[41.,  1.]])
     """
 
     def __init__(self, *, cyclic=None, max_one_hot=8, max_levels=2000, sample_size=100_000):
@@ -143,7 +143,9 @@ class Table(TransformerMixin, BaseEstimator):
         self.n_rows_ = survey.n_rows
         notes: dict[str, list[str]] = {name: [] for name in names}
         kinds: dict[str, str] = {}
-        encodings, raws, seen = [], [], {}
+        encodings: list[Encoding] = []
+        raws: list[np.ndarray] = []
+        seen: dict[tuple[str, bytes], str] = {}
         for name in names:
             column, facts = sample[name], survey.facts[name]
             encoding = self._chosen(name, column, facts, notes[name])
@@ -172,7 +174,7 @@ class Table(TransformerMixin, BaseEstimator):
         self.feature_names_in_ = np.array(names, dtype=object)
         self.n_features_in_ = len(names)
         made = self._made()
-        self.columns_ = [
+        self.columns_: list[dict[str, Any]] = [
             {
                 "name": name,
                 "kind": kinds[name],
@@ -215,15 +217,16 @@ class Table(TransformerMixin, BaseEstimator):
         return (Boolean if kind == "boolean" else Number)(name, low, high, fill, indicator, period)
 
     def _category(self, name: str, column: Column, notes: list[str]) -> Category | None:
-        assert column.levels is not None
+        levels = column.levels
+        assert levels is not None
         known = column.values[column.values >= 0]
-        counts = np.bincount(known, minlength=len(column.levels))
+        counts = np.bincount(known, minlength=len(levels))
         n_levels = int((counts > 0).sum())
         if n_levels > max(50, len(known) // 2):
             notes.append(f"{n_levels:,} texts, nearly one for each row: left out")
             return None
-        order = sorted(np.flatnonzero(counts), key=lambda i: (-counts[i], column.levels[i]))
-        kept = [column.levels[i] for i in order[: self.max_levels]]
+        order = sorted(np.flatnonzero(counts), key=lambda i: (-counts[i], levels[i]))
+        kept = [levels[i] for i in order[: self.max_levels]]
         if n_levels > len(kept):
             notes.append(f"{n_levels - len(kept):,} rare levels count as never seen")
         gaps = int(column.gaps.sum())

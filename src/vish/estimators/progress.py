@@ -17,7 +17,7 @@ class Progress:
         if self._display is not None:
             kind = "diagonal" if stage.rank is None else f"rank {stage.rank}"
             text = f"learning: degree {stage.degree}, {kind}, log evidence {stage.log_evidence:.4f}"
-            self._display.update(self._search, description=text + " per row")
+            self._display.update(self._search, description=text + " per row", visible=True)
 
     @contextmanager
     def rows(self, text: str, total: int | None) -> Iterator[Callable[[int], None]]:
@@ -52,7 +52,6 @@ class Progress:
         self._display.update(self._search, visible=False)
         task = self._display.add_task(text, total=total, counts_rows=True)
         yield task, self._display.tasks[self._display.task_ids.index(task)]
-        self._display.update(self._search, visible=True)
 
 
 @contextmanager
@@ -70,6 +69,7 @@ def progress(verbose: int) -> Iterator[Progress]:
         TimeRemainingColumn,
     )
     from rich.progress import Progress as RichProgress
+    from rich.table import Column
 
     class Rows(ProgressColumn):
         """Rows done of all rows, and how many a second."""
@@ -77,16 +77,16 @@ def progress(verbose: int) -> Iterator[Progress]:
         def render(self, task):
             if "counts_rows" not in task.fields:
                 return ""
-            of_all = "" if task.total is None else f" of {int(task.total):,}"
+            of_all = "" if task.total is None else f"/{int(task.total):,}"
             speed = task.finished_speed or task.speed
-            rate = "" if speed is None else f", {speed:,.0f} rows/s"
+            rate = "" if speed is None else f" {speed:,.0f}/s"
             return f"{int(task.completed):,}{of_all} rows{rate}"
 
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
-        BarColumn(),
-        Rows(),
+        BarColumn(bar_width=10),
+        Rows(table_column=Column(no_wrap=True)),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )

@@ -72,11 +72,11 @@ def fit_sites(
     else:
         point, degree = training.hold(start)
     model = _at(model, setting, point, degree)
-    all_in_subset = source.n_rows is not None and source.n_rows <= estimator.subset_size
+    all_in_subset = subset.n_read <= estimator.subset_size
     if estimator.optimize:
         model = _take_turns(model, setting, point, degree, training, estimator)
-        if source.n_rows is not None and not all_in_subset:  # as if all rows were like these
-            model = replace(model, sites=model.sites * (source.n_rows / estimator.subset_size))
+        if not all_in_subset:  # as if all rows were like these
+            model = replace(model, sites=model.sites * (subset.n_read / estimator.subset_size))
     with progress.passes("reading rows, pass", source.n_rows) as done:
         _, tolerance = _tolerances(likelihood)
         fresh, n_jobs = not estimator.optimize, estimator.n_jobs

@@ -8,8 +8,6 @@ from vish.inference.posterior import Moments
 from vish.inference.sites import SiteModel
 from vish.sphere.threads import map_in_order, row_chunks
 
-_NO_VARIANCE = 1e-16
-
 
 @dataclass(frozen=True, eq=False)
 class SiteObservation:
@@ -83,12 +81,14 @@ class SiteObservation:
         """Joint draws of observations.  [m, D] -> [m, 1, n]"""
         tail = self.model.tail
         _, radii = self.model.geometry.projection.project(X)
-        draws = []
-        for function in self.functions(n, rng):
-            f = function(X)
-            f = f + np.sqrt(tail) * radii[:, None] * rng.standard_normal(f.shape)
-            level = rng.uniform(size=len(X))
-            nothing = np.full(f.shape, _NO_VARIANCE)
-            y = self.model.likelihood.quantiles(f, nothing, level[None])
-            draws.append(self.model.y_shift + self.model.y_scale * y)
-        return np.stack(draws, axis=-1)
+        f = np.stack([function(X) for function in self.functions(n, rng)], axis=1)  # [m, n, K]
+        f = f + np.sqrt(tail) * radii[:, None, None] * rng.standard_normal(f.shape)
+        f = f.reshape(len(X) * n, -1)
+        level = rng.uniform(size=len(f))
+        y = np.concatenate(
+            [
+                self.model.likelihood.quantiles(f[rows], np.zeros_like(f[rows]), level[rows][None])
+                for rows in row_chunks(len(f))
+            ]
+        )
+        return self.model.y_shift + self.model.y_scale * y.reshape(len(X), 1, n)

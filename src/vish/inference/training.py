@@ -21,6 +21,7 @@ from vish.sphere.threads import blas_threads_for
 
 _EARLY_ROWS = 4096  # the first stages do not need more
 _LOW_FEATURES = 300  # a basis this small is cheap to learn on
+_FAR_FEATURES = 200  # up to here a high degree is tried from the start
 _MOST_DIRECTIONS = 20  # rows of a linear map that is learned whole
 _FEW_DIRECTIONS = 8  # rows of one that is not, when nobody says how many
 _ROWS_PER_NUMBER = 3  # of data, for every number of the map: with fewer, it fits the noise
@@ -206,12 +207,14 @@ class Training:
         if not self.learn_relevance:
             return self._fixed_map(start)
         candidates = [self._diagonal(start)]
+        candidates += [c for c in self._far(start) if c.score > candidates[0].score + _LEAST_GAIN]
+        diagonal = candidates[-1].point
         if self.rank == "auto" and self.setting.weight < _ROWS_PER_INPUT * self.setting.live.sum():
             candidates.append(self._diagonal(replace(start, tied=True)))
         if isinstance(self.rank, int):
-            candidates = [self._linear_map(candidates[0].point, self.rank)]
+            candidates = [self._linear_map(diagonal, self.rank)]
         elif self.rank == "auto" and (rank := self._most_directions()):
-            candidates.append(self._linear_map(candidates[0].point, rank))
+            candidates.append(self._linear_map(diagonal, rank))
         if self.degree is not None:
             best = max(candidates, key=lambda c: c.score)
             return self._finish(best.point, self.degree)
@@ -231,7 +234,8 @@ class Training:
         point, score = self._maximise(
             "degree", self.setting, start, 1, 20, _LOOSE, learn_relevance=False
         )
-        best = max(self._ladder(Candidate(point, score, 1)), key=lambda c: c.score)
+        steps = [*self._ladder(Candidate(point, score, 1)), *self._far(start)]
+        best = max(steps, key=lambda c: c.score)
         return self._finish(best.point, best.degree)
 
     def _low_degree(self, dimension: int) -> int:
@@ -259,9 +263,31 @@ class Training:
         point, score = self._maximise("diagonal", self.setting, point, low, self.max_iter, _LOOSE)
         return Candidate(point, score, low)
 
+    def _far(self, start: Hyperparameters) -> list[Candidate]:
+        """A high degree at once, where that is cheap.
+
+        To low degrees a function that swings fast is all noise, and so is one degree more.
+        """
+        degree, dimension = 3, start.dimension
+        top = _TOP_DEGREE if self.degree is None else self.degree
+        limit = _FAR_FEATURES if self.degree is not None else min(_FAR_FEATURES, self.max_features)
+        while degree < top and basis_size(dimension, degree + 1) <= limit:
+            degree += 1
+        if degree == 3 or degree > top:
+            return []
+        free = {"learn_relevance": self.learn_relevance}
+        early = self.setting.only_rows(_EARLY_ROWS)
+        point, _ = self._maximise("far", early, start, degree, self.max_iter, _EARLY, **free)
+        point, score = self._maximise(
+            "far", self.setting, point, degree, self.max_iter, _LOOSE, **free
+        )
+        return [Candidate(point, score, degree)]
+
     def _most_directions(self) -> int:
         """Rows of the linear map that these data can tell."""
         live = int(self.setting.live.sum())
+        if live == 1:
+            return 0  # the diagonal is all there is
         most = live if live <= _MOST_DIRECTIONS else _FEW_DIRECTIONS
         return min(most, int(self.setting.weight / (_ROWS_PER_NUMBER * live)))
 

@@ -163,11 +163,12 @@ class Likelihood(ABC):
 
     def moments(self, mean: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Mean and variance of an observation, the latent value integrated.  -> [n] twice"""
-        f = mean[:, :1] + np.sqrt(variance[:, :1]) * NODES
-        inner = self.conditional_mean(f)
+        m, spread = mean[:, 0], np.sqrt(variance[:, 0])
+        nodes = [m + spread * node for node in NODES]  # one by one: integrals need memory
+        inner = np.stack([self.conditional_mean(f) for f in nodes], axis=1)
+        within = np.stack([self.conditional_variance(f) for f in nodes], axis=1)
         first = inner @ WEIGHTS
-        between = (inner - first[:, None]) ** 2 @ WEIGHTS
-        return first, self.conditional_variance(f) @ WEIGHTS + between
+        return first, within @ WEIGHTS + (inner - first[:, None]) ** 2 @ WEIGHTS
 
     def log_predictive(self, y: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
         """log p(y), the latent value integrated.  -> [n]"""
@@ -176,8 +177,11 @@ class Likelihood(ABC):
 
     def cdf(self, y: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
         """P(Y <= y), the latent value integrated.  -> [n]"""
-        f = mean[:, :1] + np.sqrt(variance[:, :1]) * NODES
-        return self.conditional_cdf(y[:, None], f) @ WEIGHTS
+        if not variance.any():
+            return self.conditional_cdf(y, mean[:, 0])
+        m, spread = mean[:, 0], np.sqrt(variance[:, 0])
+        parts = [self.conditional_cdf(y, m + spread * node) for node in NODES]
+        return np.stack(parts, axis=1) @ WEIGHTS
 
     def quantiles(self, mean: np.ndarray, variance: np.ndarray, levels: np.ndarray) -> np.ndarray:
         """Quantiles of an observation, by bisection on the distribution function.  -> [n, Q]"""

@@ -20,6 +20,8 @@ from scipy.special import (
 
 from vish.likelihoods.base import NODES, WEIGHTS, Expectation, Likelihood
 
+_TINY = 1e-290
+
 
 @dataclass(frozen=True)
 class StudentT(Likelihood):
@@ -191,16 +193,17 @@ class Beta(Likelihood):
         return (y > 0) & (y < 1)
 
     def _shapes(self, f):
-        p = np.clip(expit(f), 1e-12, 1 - 1e-12)
-        return p, self.precision * p, self.precision * (1 - p)
+        """p (1 - p), and the two parameters of the distribution: those of f and -f, to the last digit."""
+        p, q = np.maximum(expit(f), _TINY), np.maximum(expit(-f), _TINY)
+        return p * q, self.precision * p, self.precision * q
 
     def log_density(self, y, f):
         _, a, b = self._shapes(f)
         return (a - 1) * np.log(y) + (b - 1) * np.log1p(-y) - betaln(a, b)
 
     def slope(self, y, f):
-        p, a, b = self._shapes(f)
-        return self.precision * p * (1 - p) * (logit(y) - digamma(a) + digamma(b))
+        pq, a, b = self._shapes(f)
+        return self.precision * pq * (logit(y) - digamma(a) + digamma(b))
 
     def offset(self, y, weights):
         return np.array([logit(np.average(y, weights=weights))])

@@ -47,7 +47,7 @@ class Softmax(Likelihood):
 
     def log_density(self, y, f):
         """f is [..., K]."""
-        index = np.asarray(y, dtype=int)[..., None]
+        index = np.broadcast_to(np.asarray(y, dtype=int), np.shape(f)[:-1])[..., None]
         return np.take_along_axis(log_softmax(f, axis=-1), index, axis=-1)[..., 0]
 
     def _one_hot(self, y):

@@ -36,7 +36,7 @@ from vish.sphere.polynomial_kernels import (
     evaluate_quadratic,
     pull_back_linear,
 )
-from vish.sphere.tiles import FIRST_TILE, TILE
+from vish.sphere.tiles import BLOCK_MULTIPLE, FIRST_TILE, TILE
 
 # Squared, this bounds what rounding errors of moments may grow to in the Gram matrix.
 _WORST_CONDITION = 100.0
@@ -109,7 +109,7 @@ class PolynomialEngine(Engine):
     """Moments of degree 2L and 2L-1, and polynomials of those degrees."""
 
     name = "moments"
-    _sum_block, _form_block = 160, 64  # rows per block; the longer one when rows are summed
+    _form_block = 64  # rows per block; blocks are longer when rows are summed
 
     def __init__(self, dimension: int, degree: int) -> None:
         super().__init__(dimension, degree)
@@ -122,6 +122,9 @@ class PolynomialEngine(Engine):
         self._even = layout.index(upper, upper)  # places of the moments of degree 2L
         self._odd = layout.index(upper, lower)
         self._build = (layout.plan, layout.staircase)
+        # as many rows as keep the monomials of a block in the second-level cache
+        strips = 480_000 // (8 * BLOCK_MULTIPLE * (layout.staircase + self.n_harmonics))
+        self._sum_block = BLOCK_MULTIPLE * max(4, min(8, strips))
 
     @property
     def size(self) -> int:

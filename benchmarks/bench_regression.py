@@ -1,0 +1,229 @@
+"""`VISHRegressor` as a whole: learning 20,000 rows, real flights beside peers, and memory.
+
+Flights: one split of ``VISH_DATA/airline/flights.parquet``, two thirds to train, targets
+standardised with the training moments, degree 3. MSE and NLPD stand in each row's text, since
+accuracy and time belong together. The tails of delays are heavy: figures of different splits
+cannot be compared.
+
+Ten epochs of GPyTorch's SVGP take many minutes. A tenth of an epoch is timed and multiplied by a
+hundred; VISH_BENCH_SVGP=1 runs one full epoch, for its accuracy.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks import Row
+
+INPUTS = ["Month", "DayofMonth", "DayOfWeek", "plane_age"]
+INPUTS += ["AirTime", "Distance", "ArrTime", "DepTime"]
+TARGET, DEGREE = "ArrDelay", 3
+INDUCING, BATCH, RATE, EPOCHS = 500, 1000, 0.01, 10
+
+PEAK_MEMORY = """
+import sys
+import numpy as np
+from vish import VISHRegressor
+
+def megabytes(name):  # not ru_maxrss: a child inherits that of its parent, which may be large
+    lines = open("/proc/self/status").read().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(name))
+
+n = int(sys.argv[1])
+X = np.random.default_rng(0).standard_normal((n, 8))
+y = np.empty(n)
+for i in range(0, n, 10_000):  # no large temporaries, whose memory the fit could use again
+    part = X[i : i + 10_000]
+    y[i : i + 10_000] = np.sin(part[:, 0]) + part[:, 1] * part[:, 2]
+before = megabytes("VmRSS")
+VISHRegressor(degree=3, n_starts=1).fit(X, y)
+print(megabytes("VmHWM") - before)
+"""
+
+
+class Flights(NamedTuple):
+    """Training and test rows, the target standardised."""
+
+    X: np.ndarray
+    y: np.ndarray
+    X_test: np.ndarray
+    y_test: np.ndarray
+
+
+class Score(NamedTuple):
+    seconds: float
+    mse: float
+    nlpd: float | None = None
+
+    def __str__(self) -> str:
+        nlpd = "" if self.nlpd is None else f", NLPD {self.nlpd:.3f}"
+        return f"MSE {self.mse:.3f}{nlpd}"
+
+
+def flights() -> Flights | str:
+    """The split, or why there is none."""
+    folder = os.environ.get("VISH_DATA")
+    if not folder:
+        return "VISH_DATA is not set"
+    path = Path(folder) / "airline" / "flights.parquet"
+    if not path.exists():
+        return f"no {path}"
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(path, columns=[*INPUTS, TARGET])
+    rows = np.column_stack([table[name].to_numpy().astype(float) for name in [*INPUTS, TARGET]])
+    rows = rows[np.random.default_rng(0).permutation(len(rows))]
+    n = 2 * len(rows) // 3
+    X, y = np.ascontiguousarray(rows[:, :-1]), rows[:, -1]
+    y = (y - y[:n].mean()) / y[:n].std()
+    return Flights(X[:n], y[:n], X[n:], y[n:])
+
+
+def timed(fit, data: Flights, with_density: bool = False) -> Score:
+    """Fit and predict; the log density is not timed."""
+    start = time.perf_counter()
+    model = fit()
+    mean = model.predict(data.X_test)
+    seconds = time.perf_counter() - start
+    nlpd = -float(model.log_density(data.X_test, data.y_test).mean()) if with_density else None
+    return Score(seconds, float(np.mean((mean - data.y_test) ** 2)), nlpd)
+
+
+def linear_regression(data: Flights) -> Score:
+    from sklearn.linear_model import LinearRegression
+
+    start = time.perf_counter()
+    model = LinearRegression().fit(data.X, data.y)
+    residuals = data.y_test - model.predict(data.X_test)
+    seconds = time.perf_counter() - start
+    variance = np.mean((data.y - model.predict(data.X)) ** 2)
+    mse = float(np.mean(residuals**2))
+    return Score(seconds, mse, float((np.log(2 * np.pi * variance) + mse / variance) / 2))
+
+
+def lightgbm(data: Flights) -> Score | None:
+    """Its default settings; None when not installed."""
+    try:
+        from lightgbm import LGBMRegressor
+    except ImportError:
+        return None
+    return timed(lambda: LGBMRegressor(verbose=-1).fit(data.X, data.y), data)
+
+
+def svgp(data: Flights) -> Score | None:
+    """GPyTorch's SVGP, ten epochs as a hundred tenths of one; None when not installed."""
+    try:
+        import gpytorch
+        import torch
+    except ImportError:
+        return None
+    torch.manual_seed(0)
+    centre, spread = data.X.mean(axis=0), data.X.std(axis=0)
+    X, X_test = (torch.tensor((part - centre) / spread).float() for part in (data.X, data.X_test))
+    y = torch.tensor(data.y).float()
+
+    class Model(gpytorch.models.ApproximateGP):
+        def __init__(self, points):
+            distribution = gpytorch.variational.CholeskyVariationalDistribution(len(points))
+            strategy = gpytorch.variational.VariationalStrategy(self, points, distribution)
+            super().__init__(strategy)
+            self.mean = gpytorch.means.ConstantMean()
+            matern = gpytorch.kernels.MaternKernel(nu=1.5, ard_num_dims=points.shape[1])
+            self.kernel = gpytorch.kernels.ScaleKernel(matern)
+
+        def forward(self, x):
+            return gpytorch.distributions.MultivariateNormal(self.mean(x), self.kernel(x))
+
+    model = Model(X[torch.randperm(len(X))[:INDUCING]].clone())
+    likelihood = gpytorch.likelihoods.GaussianLikelihood()
+    bound = gpytorch.mlls.VariationalELBO(likelihood, model, num_data=len(X))
+    optimiser = torch.optim.Adam([*model.parameters(), *likelihood.parameters()], lr=RATE)
+    full = os.environ.get("VISH_BENCH_SVGP") == "1"
+    order = torch.randperm(len(X))
+    steps = order.split(BATCH)[: None if full else max(1, len(order) // BATCH // 10)]
+    start = time.perf_counter()
+    for batch in steps:
+        optimiser.zero_grad()
+        loss = -bound(model(X[batch]), y[batch])
+        loss.backward()
+        optimiser.step()
+    seconds = (time.perf_counter() - start) * EPOCHS * (len(order) / BATCH) / len(steps)
+    if not full:
+        return Score(seconds, float("nan"))
+    model.eval()
+    likelihood.eval()
+    means, variances = [], []
+    with torch.no_grad():
+        for part in X_test.split(10_000):
+            observed = likelihood(model(part))
+            means.append(observed.mean.numpy())
+            variances.append(observed.variance.numpy())
+    mean, variance = np.concatenate(means), np.concatenate(variances)
+    residuals = data.y_test - mean
+    nlpd = np.mean(np.log(2 * np.pi * variance) + residuals**2 / variance) / 2
+    return Score(seconds, float(np.mean(residuals**2)), float(nlpd))
+
+
+def memory(n: int) -> float | None:
+    """MB that a fit of n rows takes at its peak beyond its input; None where Linux is missing."""
+    if not Path("/proc/self/status").exists():
+        return None
+    command = [sys.executable, "-c", PEAK_MEMORY, str(n)]
+    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def learning() -> Row:
+    """Relevances and all else from 20,000 rows; five seconds are the peer."""
+    from vish import VISHRegressor
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20_000, 8))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.standard_normal(20_000)
+    VISHRegressor(degree=DEGREE, n_starts=1, max_iter=200).fit(X[:500], y[:500])  # compiles
+    start = time.perf_counter()
+    VISHRegressor(degree=DEGREE, rank=None).fit(X, y)
+    seconds = time.perf_counter() - start
+    what = "fit of 20,000 x 8, degree 3, relevances learned"
+    return Row(what, seconds, "goal", 5.0, times_faster=1)
+
+
+def run() -> Iterator[Row]:
+    from vish import VISHRegressor
+
+    yield learning()
+
+    data = flights()
+    if isinstance(data, str):
+        yield Row(f"flights: {data}, not measured", 0.0, "SVGP, 10 epochs", None)
+    else:
+        VISHRegressor(degree=DEGREE, n_starts=1).fit(data.X[:500], data.y[:500])  # compiles
+        ours = timed(lambda: VISHRegressor(degree=DEGREE).fit(data.X, data.y), data, True)
+        what = f"flights, {len(data.y):,} rows, fit and predict, {ours}"
+        peer = svgp(data)
+        name, seconds = "SVGP, 10 epochs", None
+        if peer is not None:
+            name, seconds = "SVGP, 10 epochs, scaled from a tenth of one", peer.seconds
+            if not np.isnan(peer.mse):
+                name = f"SVGP, 10 epochs, scaled from one, after which {peer}"
+        yield Row(what, ours.seconds, name, seconds, times_faster=100)
+        linear = linear_regression(data)
+        yield Row(what, ours.seconds, f"linear regression, {linear}", linear.seconds)
+        trees = lightgbm(data)
+        name = "LightGBM" if trees is None else f"LightGBM, {trees}"
+        yield Row(what, ours.seconds, name, None if trees is None else trees.seconds)
+
+    for n in (100_000, 1_000_000):
+        start = time.perf_counter()
+        peak = memory(n)
+        seconds = time.perf_counter() - start
+        what = f"fit of {n:,} x 8: memory not measured, no /proc"
+        if peak is not None:
+            met = "met" if peak < 500 else "missed"
+            what = f"fit of {n:,} x 8 takes {peak:.0f} MB beyond its input (goal 500: {met})"
+        yield Row(f"{what}, time of the process", seconds, "no peer", None)

@@ -1,0 +1,203 @@
+"""A model as the command keeps it: the estimator, the table's recipe, and the target."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vish.cli.errors import BadInput, one_line
+from vish.cli.rows import Data, take_rows
+from vish.cli.talk import Talk
+from vish.data.columns import NUMBERS, Column, columns_of
+from vish.data.table import Table
+
+TASKS = ("regression", "classification", "count")
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is predicted.
+
+    Parameters
+    ----------
+    name : str
+        Its column.
+    task : {"regression", "classification", "count"}
+    whole : bool
+        Whether classes are whole numbers, not text.
+    weight : str, optional
+        Column of sample weights.
+    """
+
+    name: str
+    task: str
+    whole: bool = False
+    weight: str | None = None
+
+    @property
+    def columns(self) -> list[str]:
+        return [self.name] + ([self.weight] if self.weight is not None else [])
+
+    def read(self, column: Column) -> tuple[np.ndarray, np.ndarray]:
+        """Values, and which rows have one."""
+        present = ~column.gaps
+        if self.task == "classification":
+            return self._classes(column, present), present
+        if column.kind not in NUMBERS and present.any():
+            raise BadInput(
+                f"column {self.name!r} holds {column.plural}, not numbers: give a target of "
+                "numbers, or --task classification"
+            )
+        values = column.values if column.levels is None else np.full(len(column), np.nan)
+        if self.task == "count" and (values[present] < 0).any():
+            worst = values[present].min()
+            raise BadInput(
+                f"column {self.name!r} holds {worst:g}, not a count: counts are 0 or more; use "
+                "--task regression"
+            )
+        return values, present
+
+    def _classes(self, column: Column, present: np.ndarray) -> np.ndarray:
+        if column.kind == "other":
+            raise BadInput(f"column {self.name!r} holds nested values: give a column of classes")
+        if self.whole and column.kind in NUMBERS:
+            return np.where(present, column.values, 0)
+        text = column.as_text()
+        assert text.levels is not None
+        return np.array([*text.levels, ""], dtype=object)[text.values]
+
+    def weights(self, columns: dict[str, Column]) -> np.ndarray | None:
+        if self.weight is None:
+            return None
+        column = columns[self.weight]
+        good = column.kind in NUMBERS and not column.gaps.any() and (column.values >= 0).all()
+        if not good:
+            raise BadInput(
+                f"column {self.weight!r} is no column of weights: it must hold numbers of 0 or "
+                "more, without gaps"
+            )
+        return column.values
+
+
+class Rows(NamedTuple):
+    """Rows of a piece with a target."""
+
+    X: np.ndarray
+    y: np.ndarray
+    weights: np.ndarray | None
+    outside: np.ndarray
+
+
+@dataclass
+class Bundle:
+    """A fitted estimator, its table and its target."""
+
+    estimator: Any
+    table: Table
+    target: Target | None
+    header: dict[str, Any]
+
+    def save(self, path: str) -> None:
+        from vish.estimators.storage import save
+
+        target = None if self.target is None else asdict(self.target)
+        try:
+            save(self.estimator, path, {"table": self.table.to_recipe(), "target": target})
+        except OSError as error:
+            raise BadInput(one_line(error.strerror or error)) from error
+
+    def require_target(self, name: str | None) -> Target:
+        """The target of the model, or the column that was named instead."""
+        if self.target is not None:
+            return self.target if name is None else Target(**asdict(self.target) | {"name": name})
+        if name is None:
+            raise BadInput("the model was saved from Python and names no target: give --target")
+        classes = getattr(self.estimator, "classes_", None)
+        task = "regression" if classes is None else "classification"
+        return Target(name, task, classes is not None and classes.dtype.kind in "iuf")
+
+    def labelled(
+        self, data: Data, target: Target, talk: Talk, learning: bool, done: Callable[[int], None]
+    ) -> Iterator[Rows]:
+        """Rows with a target, piece by piece; those without one are counted and left out."""
+        data.require(target.columns)
+        self.require_columns(data)
+        names = list(dict.fromkeys([*self.table.used_columns, *target.columns]))
+        yield from labelled_rows(data.pieces(names), self.table, target, talk, learning, done)
+
+    def require_columns(self, data: Data) -> None:
+        data.require(self.table.used_columns, "the model was fitted with it")
+
+
+def labelled_rows(
+    pieces: Iterable[Any],
+    table: Table,
+    target: Target,
+    talk: Talk,
+    learning: bool,
+    done: Callable[[int], None],
+) -> Iterator[Rows]:
+    """Inputs and targets of pieces."""
+    lost = 0
+    for piece in pieces:
+        columns = columns_of(piece, target.columns)
+        y, present = target.read(columns[target.name])
+        weights = target.weights(columns)
+        if not present.all():
+            lost += int((~present).sum())
+            piece, y = take_rows(piece, present), y[present]
+            weights = None if weights is None else weights[present]
+        if len(y):
+            rows = table.read(piece, learning)
+            yield Rows(rows.inputs, y, weights, rows.outside)
+        done(len(present))
+    if lost:
+        talk.note(f"{lost:,} rows have no {target.name!r} and are left out")
+
+
+def load_bundle(path: str) -> Bundle:
+    """Read a model file."""
+    from vish.estimators.storage import load_with_header
+    from vish.modelfile import ModelFileError
+
+    try:
+        estimator, header = load_with_header(path)
+    except PermissionError as error:
+        raise BadInput(f"no permission to read {path}: change its mode or its owner") from error
+    except (ModelFileError, OSError) as error:
+        text = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise BadInput(one_line(text)) from error
+    extra = header.get("extra") or {}
+    if "table" in extra:
+        try:
+            table = Table.from_recipe(extra["table"])
+            target = None if extra["target"] is None else Target(**extra["target"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise BadInput(
+                f"{path}: its recipe is not understood ({error}): upgrade vish"
+            ) from error
+        return Bundle(estimator, table, target, header)
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        raise BadInput(
+            f"{path} was saved from Python without names of columns: use it in Python, or fit it "
+            "to a data frame"
+        )
+    return Bundle(estimator, Table.plain([str(name) for name in names]), None, header)
+
+
+def check_writable(path: str) -> None:
+    """Refuse a place that cannot be written, before the work is done."""
+    folder = os.path.dirname(os.path.realpath(path))
+    if os.path.isdir(path):
+        raise BadInput(f"{path} is a folder: give the name of a file")
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise BadInput(f"{path} is not a regular file: give the name of a file")
+    if not os.path.isdir(folder):
+        raise BadInput(f"there is no folder {folder}: create it first")
+    if not os.access(folder, os.W_OK):
+        raise BadInput(f"no permission to write in {folder}: choose another place")
+    if os.path.exists(path) and not os.access(path, os.W_OK):
+        raise BadInput(f"no permission to replace {path}: choose another name")

@@ -1,0 +1,114 @@
+"""The search for hyperparameters: what it finds on data of a known kind."""
+
+import numpy as np
+import pytest
+
+from vish import VISHRegressor
+from vish.estimators.fitting import make_setting
+from vish.inference.sources import ArraySource
+from vish.inference.training import cut_rank, telling_directions
+
+
+def setting(X, y):
+    return make_setting(ArraySource(X, y[:, None]), "constant", VISHRegressor())
+
+
+def angle_between(directions, truth):
+    """Largest principal angle between the row spaces, as a sine."""
+    q, _ = np.linalg.qr(directions.T)
+    p, _ = np.linalg.qr(np.atleast_2d(truth).T)
+    return np.linalg.norm(p - q @ (q.T @ p), 2)
+
+
+def test_telling_directions_find_slope_and_curvature(rng):
+    X = rng.standard_normal((4000, 30))
+    slope, bend = np.eye(30)[:2] + np.eye(30)[[5, 7]]
+    y = X @ slope + (X @ bend) ** 2 + 0.1 * rng.standard_normal(4000)
+    directions = telling_directions(setting(X, y), 4)
+    assert directions.shape == (4, 30)
+    assert angle_between(directions, np.array([slope, bend])) < 0.25
+
+
+def test_directions_ignore_columns_without_spread(rng):
+    X = rng.standard_normal((300, 5))
+    X[:, 2] = 1.0
+    y = X[:, 0] + X[:, 1] ** 2
+    with pytest.warns(UserWarning, match="relevance 0: 2"):
+        directions = telling_directions(setting(X, y), 3)
+    np.testing.assert_array_equal(directions[:, 2], 0)
+    assert angle_between(directions, np.eye(5)[:2]) < 0.3
+
+
+def test_cutting_the_rank_is_the_best_approximation(rng):
+    W = rng.standard_normal((5, 7))
+    cut = cut_rank(W, 2)
+    values = np.linalg.svd(W)[1]
+    assert cut.shape == (2, 7)
+    # W^T W, which is all that matters for distances, loses only the small singular values.
+    lost = np.linalg.eigvalsh(W.T @ W - cut.T @ cut)
+    assert lost.max() == pytest.approx(values[2] ** 2)
+    assert lost.min() > -1e-10
+
+
+def test_irrelevant_inputs_get_little_relevance(rng):
+    X = rng.standard_normal((500, 4))
+    y = np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] ** 2 + 0.1 * rng.standard_normal(500)
+    relevance = VISHRegressor(degree=4, rank=None).fit(X, y).relevance_
+    assert relevance[:2].min() > 5 * relevance[2:].max()
+
+
+def test_a_linear_map_finds_a_ridge_function(rng):
+    X = rng.standard_normal((800, 4))
+    direction = np.array([1.0, -1.0, 0.5, 0.0])
+    y = np.sin(1.5 * X @ direction) + 0.1 * rng.standard_normal(800)
+    model = VISHRegressor(rank=1, degree=8).fit(X, y)
+    assert model.relevance_.shape == (1, 4)
+    assert angle_between(model.relevance_, direction) < 0.05
+    auto = VISHRegressor(max_features=120).fit(X, y)
+    assert auto.relevance_.ndim == 2
+    assert auto.score(X, y) > 0.95
+
+
+def test_the_degree_is_raised_while_it_pays(rng):
+    X = rng.uniform(-2, 2, (400, 1))
+    noise = 0.05 * rng.standard_normal(400)
+    straight = VISHRegressor(max_features=100).fit(X, X[:, 0] + noise)
+    wavy = VISHRegressor(max_features=100).fit(X, np.sin(6 * X[:, 0]) + noise)
+    assert straight.score(X, X[:, 0]) > 0.999
+    assert wavy.degree_ > 10  # to degrees up to 5 it is all noise
+    assert wavy.n_harmonics_ <= 100
+    assert wavy.score(X, np.sin(6 * X[:, 0])) > 0.999
+    assert wavy.noise_variance_ == pytest.approx(0.05**2, rel=0.3)
+
+
+def test_a_given_map_and_a_free_degree(rng):
+    X = rng.standard_normal((300, 2))
+    y = np.sin(4 * X[:, 0]) + 0.1 * rng.standard_normal(300)
+    learned = VISHRegressor(relevance=[1.0, 0.1], max_features=100).fit(X, y)
+    np.testing.assert_array_equal(learned.relevance_, [1.0, 0.1])
+    assert learned.degree_ > 3
+    held = VISHRegressor(relevance=[1.0, 0.1], optimize=False, max_features=100).fit(X, y)
+    assert held.degree_ > 1
+    assert held.kernel_.variance == 1.0
+    assert held.likelihood_.variance == 0.1
+
+
+def test_one_factor_for_all_inputs_when_rows_are_few(rng):
+    """Many inputs that matter alike: nothing is gained by telling them apart."""
+    X = rng.standard_normal((150, 40))
+    y = X @ np.full(40, 0.16) + 0.3 * rng.standard_normal(150)
+    with pytest.warns(UserWarning, match="max_features=100 leaves degree 1"):
+        relevance = VISHRegressor(max_features=100).fit(X, y).relevance_
+    assert relevance.ndim == 1
+    assert np.ptp(relevance) < 1e-12
+
+
+@pytest.mark.parametrize("degree", [0, 1])
+def test_the_lowest_degrees(rng, degree):
+    X = rng.standard_normal((200, 2))
+    y = 1 + 2 * X[:, 0] + 0.1 * rng.standard_normal(200)
+    model = VISHRegressor(degree=degree, rank=None).fit(X, y)
+    assert model.n_harmonics_ == (1, 4)[degree]
+    assert np.isfinite(model.predict(X)).all()
+    if degree:
+        assert model.score(X, y) > 0.99
