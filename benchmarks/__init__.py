@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Row:
-    """One comparison; times in seconds, ``peer_time`` None where the peer is missing.
+    """One comparison; times in seconds (or memory in MB), None where the peer is missing.
 
     Give one goal: ``times_faster`` (our time at most the peer's divided by it) or
     ``times_slower`` (our time at most the peer's multiplied by it).
@@ -23,6 +23,7 @@ class Row:
     peer_time: float | None
     times_faster: float | None = None
     times_slower: float | None = None
+    unit: str = "s"
 
     @property
     def ratio(self) -> float | None:

@@ -40,7 +40,9 @@ def machine() -> dict[str, str]:
     return facts
 
 
-def seconds(value: float) -> str:
+def amount(value: float, unit: str) -> str:
+    if unit != "s":
+        return f"{value:,.0f} {unit}"
     return f"{value:.3g} s" if value >= 1 else f"{value * 1e3:.3g} ms"
 
 
@@ -49,14 +51,15 @@ def cells(row: Row) -> list[str]:
     goal = f"≤ {row.times_slower:g}" if slower else ""
     goal = f"≥ {row.times_faster:g}" if row.times_faster else goal
     if row.peer_time is None:
-        return [row.what, seconds(row.time), f"{row.peer}: missing: make peers", "", goal]
+        return [row.what, amount(row.time, row.unit), f"{row.peer}: missing: make peers", "", goal]
     colour = {True: "[green]", False: "[red]", None: ""}[row.met]
-    ratio = f"{colour}{row.ratio:.3g} times {'its time' if slower else 'faster'}"
+    more = "its time" if row.unit == "s" else "as much"
+    ratio = f"{colour}{row.ratio:.3g} times {more if slower else 'faster'}"
     goal += {True: " met", False: " missed", None: ""}[row.met]
     return [
         row.what,
-        seconds(row.time),
-        f"{row.peer}: {seconds(row.peer_time)}",
+        amount(row.time, row.unit),
+        f"{row.peer}: {amount(row.peer_time, row.unit)}",
         ratio,
         goal,
     ]

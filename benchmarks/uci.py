@@ -60,9 +60,8 @@ def main() -> None:
         parser.error("set VISH_DATA to the folder of data sets (uci/, susy/, airline/, ...)")
     folder = Path(os.environ["VISH_DATA"]) / "uci"
     rows = json.loads((folder / "test_rows.json").read_text())
-    print(
-        "| data | setting | MSE / NLPD | goal | exact GPR | seconds per fit |\n|---|---|---|---|---|---|"
-    )
+    print("| data | setting | MSE / NLPD | goal | exact GPR | seconds per fit |")
+    print("|---|---|---|---|---|---|")
     for name in options.names or SETS:
         degree, paper_goal, auto_goal, exact = SETS[name]
         settings = {"paper": {"degree": degree}, "auto": {"max_features": 2000}}

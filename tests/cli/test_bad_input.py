@@ -2,12 +2,15 @@
 
 import os
 
+import houses
 import numpy as np
 import pandas as pd
 import pytest
 
 import vish
 from vish.cli import run
+
+folder = houses.folder  # a fixture
 
 
 @pytest.fixture(scope="module")

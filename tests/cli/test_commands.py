@@ -1,19 +1,26 @@
 """The commands from files to files: what they write is what the library says."""
 
 import json
+import os
+import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
+import houses
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 import vish
-from tests.cli.conftest import INPUTS, make_houses
 from vish.cli import run
 from vish.cli.bundle import load_bundle
+
+folder, make_houses = houses.folder, houses.make_houses  # fixtures
+
+INPUTS = "area,garden,style,town,rooms"
 
 
 def command(capsys, *arguments):
@@ -29,10 +36,11 @@ def predictions(capsys, model, data, out, *options):
     return pd.read_csv(out)
 
 
-def test_all_kinds_of_columns_without_a_flag(tmp_path, capsys):
+def test_all_kinds_of_columns_without_a_flag(tmp_path, make_houses, capsys):
     make_houses(200).to_csv(tmp_path / "train.csv", index=False)
     new = make_houses(50, seed=2).drop(columns=["price"])
     new.loc[0, "town"] = "never seen"
+    new["garden"] = new["garden"].astype(object)
     new.loc[1, ["area", "garden", "town", "sold", "hour"]] = None
     new.loc[2, "area"] = 1e4
     new.to_csv(tmp_path / "new.csv", index=False)
@@ -296,6 +304,23 @@ def test_every_command_has_help_with_an_example_and_json(name, capsys, monkeypat
     assert "Example" in shown
     assert f"vish {name}" in shown
     assert "--json" in shown
+
+
+def test_the_commands_in_the_readme_run(tmp_path, monkeypatch, capsys):
+    text = (Path(__file__).parents[2] / "README.md").read_text()
+    (block,) = re.findall(r"```sh\n(python.*?)```", text, re.S)
+    lines = [line for line in block.splitlines() if line]
+    monkeypatch.chdir(tmp_path)
+    for line in lines:
+        if line.startswith("vish "):
+            assert run(line.split()[1:]) == 0, capsys.readouterr().err
+        else:
+            environment = os.environ | {
+                "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+            }
+            subprocess.run(line, shell=True, check=True, env=environment)
+    assert "442 now" in capsys.readouterr().out
+    assert len(pd.read_csv("predictions.csv")) == 42
 
 
 def test_help_is_quick_to_load():

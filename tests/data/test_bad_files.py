@@ -74,7 +74,7 @@ BAD_FILES = [
     ("a missing value of the target", with_value("y", 250, None), AS_IT_IS, {},
      "2.parquet: row group 2, column 'y': missing values .* the first in row 50; remove"),
     ("a weight below 0", good() | {"b": np.where(np.arange(300) == 150, -1.0, 1.0)}, AS_IT_IS,
-     {"weight": "b"}, "2.parquet: row group 1, column 'b': a negative weight in row 50; correct it"),
+     {"weight": "b"}, "2.parquet: row group 1, column 'b': a negative weight in row 50; corr"),
     ("half a file", good(), truncated, {}, r"2.parquet: not readable as Parquet \(.*\); write the"),
     ("a damaged page", good(), damaged, {},
      r"2.parquet: row group 1, column 'b': not readable as Parquet \(.*\); write the file again"),

@@ -180,19 +180,19 @@ def test_several_targets(tmp_path, rows):
 
 
 def test_classes_of_text_and_numbers(tmp_path, rows):
-    X = rows[0][:30_000]
+    X = rows[0][:12_000]
     noise = np.random.default_rng(0).standard_normal(len(X))
     kind = np.where(X[:, 0] + X[:, 1] + noise > 0, "yes", np.where(X[:, 2] > 0, "no", "perhaps"))
     for name, y in (("text", kind), ("number", (kind == "yes").astype(int))):
         settings = {"degree": 1, "rank": None, "n_starts": 1, "max_iter": 20, "subset_size": 500}
         expected = VISHClassifier(**settings).fit(X, y)
         columns = dict(zip(NAMES, X.T, strict=True)) | {"y": y}
-        pq.write_table(pa.table(columns), tmp_path / f"{name}.parquet", row_group_size=7000)
+        pq.write_table(pa.table(columns), tmp_path / f"{name}.parquet", row_group_size=5000)
         sources = [
             data.parquet(tmp_path / f"{name}.parquet", "y"),
             data.frame(pa.table(columns), "y"),
             data.batches(
-                lambda y=y: ((X[i : i + 999], y[i : i + 999]) for i in range(0, 30_000, 999))
+                lambda y=y: ((X[i : i + 999], y[i : i + 999]) for i in range(0, 12_000, 999))
             ),
         ]
         for source in sources:

@@ -47,14 +47,14 @@ def broken_after(rows, n):
         number = len(readings)
         readings.append(number)
         for start in range(0, ROWS, 10_000):
-            if number == 3 and start >= n:  # one reading was a look at the first batch
+            if number == 2 and start >= n:  # number 0 was a look at the first batch
                 raise Stop
             yield rows[0][start : start + 10_000], rows[1][start : start + 10_000]
 
     return data.batches(factory)
 
 
-@pytest.mark.parametrize("groups", [0, 1, 3, 5])
+@pytest.mark.parametrize("groups", [0, 1, 3, 4])
 def test_a_stopped_fit_goes_on(tmp_path, rows, expected, groups):
     path = tmp_path / "fit.vish"
     with pytest.raises(Stop):
@@ -144,14 +144,14 @@ def test_a_full_disk_leaves_the_last_checkpoint(tmp_path, rows, expected, monkey
     source = data.arrays(*rows)
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
-        with pytest.raises(OSError, match="No space left .* that was there before is unchanged"):
+        with pytest.raises(OSError, match=r"No space left .* that was there before is unchanged"):
             VISHRegressor(**QUICK).fit_source(source, path, checkpoint_rows=1)
     assert os.listdir(tmp_path) == ["fit.vish"]
     model = VISHRegressor(**QUICK).fit_source(source, path)
     np.testing.assert_array_equal(sums(model), sums(expected))
 
 
-# One process that has loaded everything and computes nothing; its children fit, and are killed.
+# One process that has loaded everything, without threads; its children fit, and are killed.
 KILLED = """
 import os, signal, sys, time
 import numpy as np
@@ -183,17 +183,21 @@ def start():
             os._exit(1)
     return child
 
-random, killed = np.random.default_rng(seed), 0
-while killed < 10:
+few = np.random.default_rng(0).standard_normal((600, 2))
+VISHRegressor(**settings).fit(few, few[:, 0])  # loads the kernels
+random, killed, ended = np.random.default_rng(seed), 0, 0
+while killed < 10 or not ended or os.path.exists(f"{folder}/fit.vish"):
     child = start()
-    time.sleep(random.uniform(0.05, 0.9))
-    os.kill(child, signal.SIGKILL)
-    killed += os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
-    if os.path.exists(f"{folder}/model.vish"):
-        raise SystemExit("done before it was killed ten times")
-    if killed == 5:  # and once from the beginning
+    if killed < 10:
+        time.sleep(random.uniform(0.05, 0.7))
+        os.kill(child, signal.SIGKILL)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    killed += code == -signal.SIGKILL
+    assert code in (0, -signal.SIGKILL)
+    if os.path.exists(f"{folder}/model.vish"):  # one fit is complete: begin another
+        os.rename(f"{folder}/model.vish", f"{folder}/ended-{ended}.vish")
         os.unlink(f"{folder}/fit.vish")
-assert os.waitstatus_to_exitcode(os.waitpid(start(), 0)[1]) == 0
+        ended += 1
 """
 
 
@@ -202,7 +206,10 @@ def test_a_process_killed_at_ten_random_moments(tmp_path, rows, expected):
     np.save(tmp_path / "X.npy", rows[0])
     np.save(tmp_path / "y.npy", rows[1])
     command = [sys.executable, "-W", "ignore", "-c", KILLED, repr(QUICK), str(tmp_path), "11"]
-    subprocess.run(command, check=True, timeout=300)
-    model = load(tmp_path / "model.vish")
-    np.testing.assert_array_equal(sums(model), sums(expected))
-    assert model.log_evidence_ == expected.log_evidence_
+    one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "VISH_NUM_THREADS": "1"}
+    subprocess.run(command, check=True, timeout=300, env=os.environ | one_thread)
+    ended = [load(path) for path in tmp_path.glob("ended-*.vish")]
+    assert ended
+    for model in ended:
+        np.testing.assert_array_equal(sums(model), sums(expected))
+        assert model.log_evidence_ == expected.log_evidence_

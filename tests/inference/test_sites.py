@@ -71,40 +71,58 @@ LIKELIHOODS = {
 }
 
 
-def dense_optimum(model, X, y, weights=None):
-    """Mean and variance at the rows of the q(f) that maximises the bound, directly.
+def direct_optimum(model, X, y, weights=None):
+    """Mean and variance at the rows of the q that maximises the bound, and the bound, directly.
 
-    Opper and Archambeau (2009): q has mean K alpha and covariance (K^-1 + Lambda)^-1, with
-    Lambda diagonal; L-BFGS over alpha and log Lambda. A tail adds its variance to each row.
+    L-BFGS over the whitened mean z and the whole Cholesky factor of q, no sites. A tail adds
+    its variance to each row.
     """
     omega = np.ones(len(y)) if weights is None else weights
-    psi = model.posterior.features(X) * model.scales
+    psi = model.posterior.features(X) * model.scales  # [N, M]; the kernel is psi psi^T
     _, radii = model.geometry.projection.project(X)
-    K, N = psi @ psi.T, len(y)
-    tail, offset = model.tail * radii**2, model.geometry.target_shift[0]
+    M, tail, offset = psi.shape[1], model.tail * radii**2, model.geometry.target_shift[0]
+    lower, diagonal = np.tril_indices(M), np.diag_indices(M)
 
-    def moments(theta):
-        alpha, root = theta[:N], np.exp(theta[N:] / 2)
-        B = np.eye(N) + root[:, None] * K * root
-        half = np.linalg.solve(np.linalg.cholesky(B), root[:, None] * K)
-        return alpha, root, B, K @ alpha, K - half.T @ half
+    def unpack(theta):
+        L = np.zeros((M, M))
+        L[lower] = theta[M:]
+        L[diagonal] = np.exp(L[diagonal])
+        return theta[:M], L
+
+    def moments(z, L):
+        return psi @ z + offset, np.sum((psi @ L) ** 2, axis=1) + tail
 
     def negative_bound(theta):
-        alpha, root, B, mean, covariance = moments(theta)
-        v = covariance.diagonal() + tail
-        value, g, h = model.likelihood.expectations(y, mean[:, None] + offset, v[:, None])
-        divergence = (
-            alpha @ mean + np.linalg.slogdet(B)[1] - N + np.trace(np.linalg.inv(B))
-        ) / 2  # KL(q || p)
-        by_alpha = K @ (omega * g[:, 0] - alpha)
-        by_lambda = covariance**2 @ (omega * h[:, 0] - root**2) / 2
-        return divergence - omega @ value, -np.concatenate([by_alpha, by_lambda * root**2])
+        z, L = unpack(theta)
+        mean, v = moments(z, L)
+        value, g, h = model.likelihood.expectations(y, mean[:, None], v[:, None])
+        divergence = (z @ z + np.sum(L**2) - M) / 2 - np.log(L[diagonal]).sum()
+        by_L = L + psi.T @ ((omega * h[:, 0])[:, None] * (psi @ L))
+        by_L[diagonal] = by_L[diagonal] * L[diagonal] - 1
+        by_z = z - psi.T @ (omega * g[:, 0])
+        return divergence - omega @ value, np.concatenate([by_z, by_L[lower]])
 
-    start = np.concatenate([np.zeros(N), np.full(N, -2.0)])
-    options = {"maxiter": 5000, "maxfun": 10_000, "ftol": 1e-15, "gtol": 1e-7, "maxcor": 50}
+    options = {"maxiter": 5000, "maxfun": 10_000, "ftol": 0.0, "gtol": 1e-7, "maxcor": 50}
+    start = np.zeros(M + len(lower[0]))
     outcome = minimize(negative_bound, start, jac=True, method="L-BFGS-B", options=options)
-    _, _, _, mean, covariance = moments(outcome.x)
-    return mean + offset, covariance.diagonal() + tail, -outcome.fun
+    return *moments(*unpack(outcome.x)), -outcome.fun
+
+
+def dense_update(model, X, y):
+    """The optimum's own equations in the space of the rows, a dense GP with the same kernel.
+
+    C = K - K (K + H^-1)^-1 K is the covariance, C (h m + g) the mean, at the same marginals.
+    """
+    psi = model.posterior.features(X) * model.scales
+    _, radii = model.geometry.projection.project(X)
+    K = psi @ psi.T
+    mean, offset = model.latent(X).mean, model.geometry.target_shift
+    _, g, h = model.likelihood.expectations(y, *model.latent(X))
+    root = np.sqrt(h)
+    B = np.eye(len(y)) + root * K * root.T
+    covariance = K - K @ (root * np.linalg.solve(B, root * K))
+    mean = offset + covariance @ (h * (mean - offset) + g)
+    return mean[:, 0], covariance.diagonal() + model.tail * radii**2
 
 
 @pytest.mark.parametrize("truncated", [True, False])
@@ -116,9 +134,12 @@ def test_the_optimum_is_that_of_the_dense_model(name, truncated, rng):
     end = converge(model, source(X, y))
     assert end.converged
     assert never_falls(end.bounds)
-    mean, variance, bound = dense_optimum(end.model, X, y)
     found = end.model.latent(X)
+    mean, variance, bound = direct_optimum(end.model, X, y)
     assert end.bound == pytest.approx(bound, abs=1e-5)
+    np.testing.assert_allclose(found.mean[:, 0], mean, atol=1e-4)
+    np.testing.assert_allclose(found.variance[:, 0], variance, atol=1e-4)
+    mean, variance = dense_update(end.model, X, y)
     np.testing.assert_allclose(found.mean[:, 0], mean, atol=1e-4)
     np.testing.assert_allclose(found.variance[:, 0], variance, atol=1e-4)
 
@@ -128,7 +149,7 @@ def test_weights_are_in_the_dense_optimum_too(rng):
     y, weights = observations("logit", X[:, 0], rng), rng.uniform(0.1, 5, 60)
     model = make_model(Bernoulli(), X, y, weights)
     end = converge(model, source(X, y, weights))
-    mean, variance, bound = dense_optimum(end.model, X, y, weights)
+    mean, variance, bound = direct_optimum(end.model, X, y, weights)
     found = end.model.latent(X)
     assert end.bound == pytest.approx(bound, abs=1e-6)
     np.testing.assert_allclose(found.mean[:, 0], mean, atol=1e-4)
@@ -160,6 +181,7 @@ def test_softmax_means_sum_to_nothing(rng):
     y = rng.integers(4, size=80).astype(float)
     model = make_model(Softmax(4), X, y)
     start = replace(model, sites=model.first_read(source(X, y), 1, lambda n: None).sites)
+    start = replace(model, sites=start.read(source(X, y), 1, lambda n: None).sites)
     centred = start.centred()
     before, after = start.latent(X), centred.latent(X)
     np.testing.assert_allclose(
@@ -285,7 +307,10 @@ def nasty_problem(seed):
     elif kind == 2:  # counts up to a million
         likelihood, y = Poisson(), np.floor(10 ** rng.uniform(-1, 6, n))
     elif kind == 3:
-        likelihood, y = NegativeBinomial(10 ** rng.uniform(-2, 2)), np.floor(1e6 * rng.uniform(size=n) ** 9)
+        likelihood, y = (
+            NegativeBinomial(10 ** rng.uniform(-2, 2)),
+            np.floor(1e6 * rng.uniform(size=n) ** 9),
+        )
     elif kind == 4:  # outliers
         likelihood, y = StudentT(1.5, 0.1), f + 1e3 * (rng.uniform(size=n) > 0.8)
     elif kind == 5:
@@ -293,7 +318,10 @@ def nasty_problem(seed):
     elif kind == 6:
         likelihood, y = Gamma(10 ** rng.uniform(-1, 2)), 10 ** rng.uniform(-3, 5, n)
     elif kind == 7:
-        likelihood, y = Beta(10 ** rng.uniform(-0.5, 2.5)), np.clip(rng.beta(0.3, 0.3, n), 1e-9, 1 - 1e-9)
+        likelihood, y = (
+            Beta(10 ** rng.uniform(-0.5, 2.5)),
+            np.clip(rng.beta(0.3, 0.3, n), 1e-9, 1 - 1e-9),
+        )
     elif kind == 8:
         likelihood, y = Softmax(4), np.clip(np.floor(2 * f + 2), 0, 3)
     elif seed % 20 == 9:
@@ -361,8 +389,8 @@ def test_pseudo_rows_are_a_regression_with_the_same_posterior(rng):
     rows = pseudo_rows(end.model, source(X, y))
     geometry = replace(end.model.geometry, target_shift=np.zeros(1))
     equations = Statistics.of_source(geometry, rows).normal_equations
-    np.testing.assert_allclose(equations.gram, end.model.grams[0], atol=1e-5)
-    np.testing.assert_allclose(equations.cross[:, 0], end.model.sites.cross[0], atol=1e-5)
+    np.testing.assert_allclose(equations.gram, end.model.grams[0], atol=1e-4)
+    np.testing.assert_allclose(equations.cross[:, 0], end.model.sites.cross[0], atol=1e-4)
 
 
 def test_no_rows():

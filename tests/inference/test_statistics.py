@@ -9,8 +9,8 @@ import pytest
 
 from vish.inference.sources import ArraySource
 from vish.inference.statistics import Geometry, Statistics
-from vish.sphere.threads import row_chunks
 from vish.sphere import HarmonicBasis, Projection
+from vish.sphere.threads import row_chunks
 
 FIELDS = ("moments", "cross", "squares", "log_radii", "weight")
 both_noises = pytest.mark.parametrize("noise", ["constant", "radial"])

@@ -107,7 +107,9 @@ def test_heteroscedastic_predictions(rng):
     first, second = likelihood.moments(mean, variance)
     assert abs(first[0] - y.mean()) < 0.01
     assert abs(second[0] / y.var() - 1) < 0.02
-    for level, quantile in zip(LEVELS, likelihood.quantiles(mean, variance, LEVELS)[0], strict=True):
+    for level, quantile in zip(
+        LEVELS, likelihood.quantiles(mean, variance, LEVELS)[0], strict=True
+    ):
         assert abs(np.mean(y <= quantile) - level) < 0.005
 
 
@@ -126,7 +128,9 @@ def test_ordinal_probabilities_are_those_of_the_density():
     mean, variance = np.array([[0.3]]), np.array([[0.7]])
     p = likelihood.probabilities(mean, variance)[0]
     assert p.sum() == pytest.approx(1, abs=1e-14)
-    single = [np.exp(likelihood.log_predictive(np.array([float(k)]), mean, variance))[0] for k in range(4)]
+    single = [
+        np.exp(likelihood.log_predictive(np.array([float(k)]), mean, variance))[0] for k in range(4)
+    ]
     np.testing.assert_allclose(p, single, rtol=1e-9)
 
 

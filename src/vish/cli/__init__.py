@@ -16,6 +16,7 @@ import typer
 from vish.cli.errors import BadInput, one_line
 
 _CODES = "Exit codes: 0 done, 1 failed, 2 bad input, 130 interrupted."
+_INTERRUPTED = "interrupted: nothing was written"
 
 app = typer.Typer(
     name="vish",
@@ -57,9 +58,9 @@ def _talk(as_json: bool, quiet: bool) -> Any:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        import vish
+        from importlib.metadata import version
 
-        print(f"vish {vish.__version__}")
+        print(f"vish {version('vish')}")
         raise typer.Exit()
 
 
@@ -369,12 +370,14 @@ def run(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         code = app(given, standalone_mode=False, prog_name="vish")
+        if code == 130:  # Typer hears Ctrl-C first
+            return _failed(_INTERRUPTED, 130, given)
         return code if isinstance(code, int) else 0
     except BrokenPipeError:  # `| head` has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (KeyboardInterrupt, typer.Abort):
-        return _failed("interrupted: nothing was written", 130, given)
+        return _failed(_INTERRUPTED, 130, given)
     except BadInput as error:
         return _failed(one_line(error), 2, given)
     except ImportError as error:
@@ -390,9 +393,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         if hasattr(error, "format_message"):  # Typer's own: wrong options
             if type(error).__name__ == "NoArgsIsHelpError":
                 return 2
-            known = {
-                command.name or command.callback.__name__ for command in app.registered_commands
-            }
+            known = [getattr(c.callback, "__name__", "") for c in app.registered_commands]
             command = given[0] if given and given[0] in known else ""
             help = " ".join(filter(None, ["vish", command, "--help"]))
             text = one_line(error.format_message())

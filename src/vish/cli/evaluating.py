@@ -77,15 +77,16 @@ def _regression_scores(columns: dict[str, np.ndarray]) -> dict[str, Any]:
 
 
 def _classes(estimator: Any, X: np.ndarray, y: np.ndarray, name: str) -> dict[str, np.ndarray]:
-    unknown = sorted({str(v) for v in np.unique(y)} - {str(c) for c in estimator.classes_})
+    classes = list(map(str, estimator.classes_))
+    labels = y.astype(int) if estimator.classes_.dtype.kind in "iu" else y
+    found, places = np.unique(labels.astype(str), return_inverse=True)
+    unknown = sorted(set(found) - set(classes))
     if unknown:
         raise BadInput(
-            f"column {name!r} holds the class {unknown[0]!r}, which the model does not know: it "
-            f"knows {', '.join(map(str, estimator.classes_))}"
+            f"column {name!r} holds the class {str(unknown[0])!r}, which the model does not "
+            f"know: it knows {', '.join(classes)}"
         )
-    place = {str(c): i for i, c in enumerate(estimator.classes_)}
-    whole = estimator.classes_.dtype.kind in "iu"
-    codes = np.array([place[str(int(v) if whole else v)] for v in y])
+    codes = np.array([classes.index(label) for label in found])[places]
     return {"code": codes, "chances": estimator.predict_proba(X)}
 
 

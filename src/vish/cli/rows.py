@@ -93,16 +93,16 @@ class Data:
 
     def _read_csv(self, columns: list[str]) -> Iterator[Any]:
         for file in self.files:
-            read = self._csv(file, usecols=columns, chunksize=PIECE_ROWS)
-            while True:
-                try:
-                    piece = next(read)
-                except StopIteration:
-                    break
-                except Exception as error:
-                    raise _unreadable(file, "CSV", error) from error
-                if len(piece):
-                    yield piece
+            with self._csv(file, usecols=columns, chunksize=PIECE_ROWS) as read:
+                while True:
+                    try:
+                        piece = next(read)
+                    except StopIteration:
+                        break
+                    except Exception as error:
+                        raise _unreadable(file, "CSV", error) from error
+                    if len(piece):
+                        yield piece
 
     def _csv(self, file: str, **options) -> Any:
         import pandas as pd

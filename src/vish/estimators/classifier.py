@@ -281,7 +281,8 @@ class VISHClassifier(ClassifierMixin, BaseEstimator):
         -------
         array of shape (n,)
         """
-        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        p = self.predict_proba(X)
+        return self.classes_[np.argmax(p, axis=1)]
 
     def decision_function(self, X):
         """Logit of the probability of the second of two classes; log probabilities of more.

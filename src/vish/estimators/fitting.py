@@ -98,7 +98,7 @@ def _read(statistics, source, estimator, progress, checkpoint, groups, model, tr
             groups += 1
             if checkpoint is not None and groups % checkpoint.every == 0:
                 checkpoint.save(model.with_statistics(statistics), groups, trace)
-    if checkpoint is not None:
+    if checkpoint is not None and groups % checkpoint.every:  # else it is written already
         checkpoint.save(model.with_statistics(statistics), groups, trace)
     return statistics
 

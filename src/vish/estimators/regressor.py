@@ -355,10 +355,10 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _more_rows(self, X, y, sample_weight=None):
         """Checked rows of the kind that was fitted."""
         source, _ = self._rows(X, y, sample_weight, reset=False)
-        if source.y.shape[1] != self._model.geometry.n_targets:
-            raise ValueError(
-                f"y has {source.y.shape[1]} targets, the model {self._model.geometry.n_targets}"
-            )
+        sites = isinstance(self._model, SiteModel)  # one target, however many latent functions
+        n_targets = 1 if sites else self._model.geometry.n_targets
+        if source.y.shape[1] != n_targets:
+            raise ValueError(f"y has {source.y.shape[1]} targets, the model {n_targets}")
         return source
 
     def _statistics(self, X, y, sample_weight):

@@ -38,12 +38,12 @@ from vish.inference.subset import take_subset
 from vish.inference.training import Stage, Training
 from vish.likelihoods import Likelihood
 
-_ROUNDS, _ROUND_ITERATIONS = 6, 15
+_ROUNDS, _ROUND_ITERATIONS = 15, 15
 _LEAST_GAIN = 1e-4  # of the bound per row, for one more round
 MAX_PASSES = 100
 # Relative rise of the bound that ends the passes: in the turns, and at the end. Several latent
 # functions converge more slowly, and nothing is gained by the last digits.
-_ONE_LATENT, _SEVERAL_LATENTS = (1e-6, 1e-9), (1e-5, 1e-6)
+_ONE_LATENT, _SEVERAL_LATENTS = (1e-6, 1e-11), (1e-5, 1e-6)
 
 
 @dataclass

@@ -34,7 +34,8 @@ from vish.sphere.levels import level_sizes
 from vish.sphere.threads import blas_threads_for
 
 _SLACK = 1e-10  # relative fall of the bound that rounding may cause
-_TOLERANCE = 1e-9  # relative rise of the bound that ends the passes
+_TOLERANCE = 1e-11  # relative rise of the bound that ends the passes
+_LATE_TOLERANCE = 1e-7  # the same, when the passes have run out
 _LEAST_STEP = 2.0**-20
 _GROWTH = 2.0**0.5  # of the step after a rise: doubled, it would fall again every other time
 _LEAST_PRECISION = 1e-10  # of a pseudo-observation, so that its target can be written down
@@ -312,7 +313,7 @@ def _converge(
         current = model.read(source, n_jobs, progress)
         passes += 1
         bound = current.expected - model.divergence
-    bounds, step, converged = [bound], 1.0, False
+    bounds, step, converged, rise = [bound], 1.0, False, np.inf
     while passes < max_passes:
         trial = replace(model, sites=model.sites.towards(current.sites, step)).centred()
         result = trial.read(source, n_jobs, progress)
@@ -331,6 +332,7 @@ def _converge(
             converged = True
             break
         step = min(1.0, _GROWTH * step)
+    converged = converged or rise <= _LATE_TOLERANCE * (1 + abs(bound))
     return Convergence(model, bound, bounds, passes, converged, current.weight, current.n_rows)
 
 

@@ -193,7 +193,7 @@ class Beta(Likelihood):
         return (y > 0) & (y < 1)
 
     def _shapes(self, f):
-        """p (1 - p), and the two parameters of the distribution: those of f and -f, to the last digit."""
+        """p (1 - p), and the two parameters of the distribution, exact at both ends."""
         p, q = np.maximum(expit(f), _TINY), np.maximum(expit(-f), _TINY)
         return p * q, self.precision * p, self.precision * q
 

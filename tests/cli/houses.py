@@ -7,7 +7,12 @@ import pytest
 from vish.cli import run
 
 
-def make_houses(n, seed=0):
+@pytest.fixture(scope="session")
+def make_houses():
+    return houses_like
+
+
+def houses_like(n, seed=0):
     """A column of each kind, with gaps."""
     rng = np.random.default_rng(seed)
     towns = [f"town{i}" for i in range(30)]
@@ -42,11 +47,11 @@ INPUTS = "area,garden,style,town,rooms"
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("houses")
-    houses = make_houses(300)
+    houses = houses_like(300)
     houses.to_csv(folder / "train.csv", index=False)
     houses.to_parquet(folder / "train.parquet")
     houses.to_feather(folder / "train.feather")
-    make_houses(60, seed=1).to_csv(folder / "more.csv", index=False)
+    houses_like(60, seed=1).to_csv(folder / "more.csv", index=False)
     cheap = ["--features", INPUTS, "--degree", "2", "--rank", "none", "--quiet"]
     train = str(folder / "train.csv")
     for name, target, options in [
