@@ -67,7 +67,7 @@ def predict_to_parquet(estimator, source, out, keep=(), compression="snappy") ->
     """
     import pyarrow.parquet as pq
 
-    from vish.estimators.progress import progress
+    from vish.inference.progress import progress
 
     keep = [keep] if isinstance(keep, str) else list(keep)
     total, batches = _open(estimator, source, keep)

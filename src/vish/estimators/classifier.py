@@ -8,12 +8,12 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from vish.estimators.progress import progress
 from vish.estimators.settings import check_parameters
 from vish.estimators.site_fitting import fit_sites, update_sites
 from vish.estimators.site_observation import SiteObservation
 from vish.inference.classes import Classes, EncodedSource
 from vish.inference.passes import total
+from vish.inference.progress import progress
 from vish.inference.sources import ArraySource
 from vish.likelihoods import Bernoulli, Softmax
 

@@ -14,13 +14,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from vish.estimators.checkpoint import Checkpoint
-from vish.estimators.progress import Progress
 from vish.estimators.scaling import centre_and_scale
 from vish.estimators.settings import kernel_of
 from vish.estimators.single_reading import Opened, can_read_once, read_once, rescaled
 from vish.inference.gaussian import GaussianModel
 from vish.inference.objective import Hyperparameters, Setting
 from vish.inference.passes import group_sums
+from vish.inference.progress import Progress
 from vish.inference.sources import ArraySource, RowSource
 from vish.inference.statistics import Statistics
 from vish.inference.subset import take_subset

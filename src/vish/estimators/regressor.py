@@ -10,10 +10,10 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from vish.estimators.checkpoint import Checkpoint
 from vish.estimators.fitting import fit_gaussian
 from vish.estimators.observation import Observation
-from vish.estimators.progress import progress
 from vish.estimators.settings import check_parameters
 from vish.estimators.site_fitting import fit_sites, update_sites
 from vish.estimators.site_observation import SiteObservation
+from vish.inference.progress import progress
 from vish.inference.sites import SiteModel
 from vish.inference.sources import ArraySource
 from vish.inference.statistics import Statistics

@@ -20,10 +20,10 @@ from vish.estimators.fitting import (
     starting_relevance,
     tell,
 )
-from vish.estimators.progress import Progress
 from vish.estimators.scaling import centre_and_scale
 from vish.estimators.settings import kernel_of
 from vish.inference.objective import Hyperparameters, Setting
+from vish.inference.progress import Progress
 from vish.inference.sites import (
     Convergence,
     SiteModel,
