@@ -137,10 +137,11 @@ def test_an_error_while_reading_ahead_is_raised():
         list(read_ahead(broken()))
 
 
-def test_progress_tells_rows_speed_and_time_left(rows, capsys):
+def test_progress_tells_rows_speed_and_time_left(rows, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
     X, y, _ = rows
     estimator(verbose=1, max_iter=200).fit_source(data.arrays(X, y))
-    shown = capsys.readouterr().out
+    shown = capsys.readouterr().err
     assert "choosing a subset" in shown
     assert f"{ROWS:,}/{ROWS:,} rows" in shown
     assert re.search(r"rows [0-9,]+/s", shown)
@@ -148,10 +149,10 @@ def test_progress_tells_rows_speed_and_time_left(rows, capsys):
 
     y = np.where(X[:3000, 0] + np.random.default_rng(0).standard_normal(3000) > 0, "a", "b")
     VISHClassifier(degree=1, rank=None, verbose=1).fit_source(data.arrays(X[:3000], y))
-    shown = capsys.readouterr().out
+    shown = capsys.readouterr().err
     assert "finding the classes" in shown
     assert re.search(r"reading rows, pass \d+ ", shown)
     assert "3,000/3,000 rows" in shown
 
     estimator(verbose=1).fit_source(data.batches(lambda: [(X[:5000], X[:5000, 0])]))
-    assert "5,000 rows" in capsys.readouterr().out  # how many there are is not known before
+    assert "5,000 rows" in capsys.readouterr().err  # how many there are is not known before

@@ -98,16 +98,17 @@ def test_too_few_iterations_are_told(rows):
         VISHRegressor(degree=3, max_iter=1).fit(X, y)
 
 
-def test_progress_is_shown_on_request(rows, capfd):
+def test_progress_is_shown_on_request(rows, capfd, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
     X, y = rows
     VISHRegressor(degree=2, n_starts=1).fit(X, y).partial_fit(X, y)
     silent = capfd.readouterr()
     assert (silent.out, silent.err) == ("", "")
     model = VISHRegressor(degree=2, n_starts=1, verbose=1).fit(X, y)
-    shown = capfd.readouterr().out
+    shown = capfd.readouterr().err
     assert "reading rows" in shown
     model.partial_fit(X, y)
-    assert "reading rows" in capfd.readouterr().out
+    assert "reading rows" in capfd.readouterr().err
 
 
 def test_the_trace_tells_the_stages(rows):

@@ -48,11 +48,8 @@ Relearn = Annotated[
 
 
 def _talk(as_json: bool, quiet: bool) -> Any:
-    import rich
-
     from vish.cli.talk import Talk
 
-    rich.reconfigure(stderr=True)  # bars, also the library's own, leave standard output alone
     return Talk(as_json, quiet)
 
 

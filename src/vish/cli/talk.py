@@ -77,11 +77,12 @@ class Talk:
             self.line(text + ("" if total is None else f" ({total:,} rows)"))
             yield lambda n: None
             return
+        from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
         from rich.progress import TimeRemainingColumn as Remaining
 
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-        with Progress(*columns, Remaining()) as display:
+        with Progress(*columns, Remaining(), console=Console(stderr=True)) as display:
             task = display.add_task(text, total=total)
             yield lambda n: display.update(task, advance=n)
 

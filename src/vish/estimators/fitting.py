@@ -60,10 +60,12 @@ def fit_gaussian(
         if checkpoint is not None:
             checkpoint.save(*saved)
     model, groups, trace = saved
+    if groups == 0 and model.statistics.n_rows:  # all rows were in the subset
+        return Fit(model, trace)
     model = model.with_statistics(
         _read(model.statistics, source, estimator, progress, checkpoint, groups, model, trace)
     )
-    if estimator.optimize and model.statistics.n_rows > estimator.subset_size:
+    if estimator.optimize:
         model = model.relearned(estimator.max_iter)
     return Fit(model, trace)
 
@@ -104,7 +106,7 @@ def _read(statistics, source, estimator, progress, checkpoint, groups, model, tr
 
 
 def _learn(source, estimator, likelihood, progress) -> tuple[GaussianModel, list[Stage]]:
-    """Hyperparameters from a subset, with no rows in the statistics yet.
+    """Hyperparameters from a subset, with no rows in the statistics unless these are all.
 
     "auto" noise takes the larger evidence.
     """
@@ -119,15 +121,19 @@ def _learn(source, estimator, likelihood, progress) -> tuple[GaussianModel, list
             break
     search = max(searches, key=lambda s: s.log_evidence)
     setting, point, degree, trace = search.setting, search.point, search.degree, search.trace
+    complete = subset.n_read <= estimator.subset_size
     if estimator.refine and relevance_is_free(estimator):
-        point = _refine(replace(setting, source=source), point, degree, trace, progress, estimator)
+        rows = subset if complete else source
+        point = _refine(replace(setting, source=rows), point, degree, trace, progress, estimator)
     empty = Statistics.zero(setting.geometry(point, degree))
     model = GaussianModel(empty, point.kernel, point.noise, setting.truncated)
-    if estimator.optimize and subset.n_read <= estimator.subset_size:
-        # All rows are here, in an order of their own: how they were given changes no bit.
-        statistics = Statistics.of_source(empty.geometry, subset, estimator.n_jobs)
-        model = model.with_statistics(statistics).relearned(estimator.max_iter)
-    return model.with_statistics(empty), trace
+    if not complete:
+        return model, trace
+    # All rows are here, in an order of their own: how they were given changes no bit.
+    with progress.rows("reading rows", subset.n_rows) as done:
+        statistics = Statistics.of_source(empty.geometry, subset, estimator.n_jobs, done)
+    model = model.with_statistics(replace(statistics, n_rows=subset.n_read))
+    return model.relearned(estimator.max_iter) if estimator.optimize else model, trace
 
 
 class Search(NamedTuple):

@@ -1,4 +1,4 @@
-"""Progress of long work: a Rich bar on request, silence otherwise."""
+"""Progress of long work: a Rich bar on standard error on request, silence otherwise."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -60,6 +60,7 @@ def progress(verbose: int) -> Iterator[Progress]:
     if not verbose:
         yield Progress()
         return
+    from rich.console import Console
     from rich.progress import (
         BarColumn,
         ProgressColumn,
@@ -90,5 +91,5 @@ def progress(verbose: int) -> Iterator[Progress]:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with RichProgress(*columns) as display:
+    with RichProgress(*columns, console=Console(stderr=True)) as display:
         yield Progress(display)
