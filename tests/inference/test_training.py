@@ -6,7 +6,7 @@ import pytest
 from vish import VISHRegressor
 from vish.estimators.fitting import make_setting
 from vish.inference.sources import ArraySource
-from vish.inference.training import cut_rank, telling_directions
+from vish.inference.directions import cut_rank, telling_directions
 
 
 def setting(X, y):

@@ -133,7 +133,10 @@ def _learn(source, estimator, likelihood, progress) -> tuple[GaussianModel, list
     with progress.rows("reading rows", subset.n_rows) as done:
         statistics = Statistics.of_source(empty.geometry, subset, estimator.n_jobs, done)
     model = model.with_statistics(replace(statistics, n_rows=subset.n_read))
-    return model.relearned(estimator.max_iter) if estimator.optimize else model, trace
+    if estimator.optimize:
+        model = model.relearned(estimator.max_iter)
+        model = replace(model, noise=model.noise * search.optimism)
+    return model, trace
 
 
 class Search(NamedTuple):
@@ -144,6 +147,7 @@ class Search(NamedTuple):
     degree: int
     trace: list[Stage]
     interrupted: bool
+    optimism: float  # noise at rows not learned from, relative to the noise learned
 
     @property
     def log_evidence(self) -> float:
@@ -172,7 +176,7 @@ def _search(subset, noise_kind, estimator, likelihood, seed, progress):
         tell(training, estimator, point, degree)
     else:
         point, degree = training.hold(start)
-    return Search(setting, point, degree, training.trace, training.interrupted)
+    return Search(setting, point, degree, training.trace, training.interrupted, training.optimism)
 
 
 def new_training(setting: Setting, estimator: Any, seed: int, progress: Progress) -> Training:

@@ -69,13 +69,15 @@ class Setting:
         targets = (self.noise_kind, self.target_shift, self.target_scale)
         return Geometry(projection, degree, *targets, warp=point.warp)
 
-    def only_rows(self, n: int) -> "Setting":
-        """The first n rows (a subset is in random order)."""
+    def rows(self, start: int, stop: int) -> ArraySource:
+        """Some of the rows (a subset is in random order)."""
         source = self.source
-        if n >= source.n_rows:
-            return self
-        weights = None if source.weights is None else source.weights[:n]
-        return replace(self, source=ArraySource(source.X[:n], source.y[:n], weights))
+        weights = None if source.weights is None else source.weights[start:stop]
+        return ArraySource(source.X[start:stop], source.y[start:stop], weights)
+
+    def only_rows(self, n: int) -> "Setting":
+        """The first n rows."""
+        return self if n >= self.source.n_rows else replace(self, source=self.rows(0, n))
 
     def statistics(self, point: Hyperparameters, degree: int) -> Statistics:
         geometry = self.geometry(point, degree)

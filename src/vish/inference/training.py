@@ -2,9 +2,10 @@
 
 Every stage starts near the answer of the one before: the diagonal relevance from several
 starts at low degree, then the full linear map, then the degree (and the rank of the map)
-raised as far as the evidence pays, then everything together. Stages are compared by the
-evidence, less half the log of the number of rows for every learned number of the map. With few
-rows for the inputs there is another kind of map, one factor for all, that does not overfit.
+raised as far as the evidence pays, then everything together. With few rows for the inputs
+there is another kind of map, one factor for all. A kind that does clearly worse than another
+at rows held out is given up; otherwise stages are compared by the evidence, less half the log
+of the number of rows for every learned number of the map.
 """
 
 import time
@@ -15,11 +16,14 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize
 
+from vish.inference.directions import cut_rank, telling_directions
+from vish.inference.holdout import Trial, trusted, try_on
 from vish.inference.objective import Hyperparameters, Objective, Setting
 from vish.sphere.memory import basis_size
 from vish.sphere.threads import blas_threads_for
 
 _EARLY_ROWS = 4096  # the first stages do not need more
+_LEAST_ROWS = 8  # with fewer, none are held out
 _LOW_FEATURES = 300  # a basis this small is cheap to learn on
 _FAR_FEATURES = 200  # up to here a high degree is tried from the start
 _MOST_DIRECTIONS = 20  # rows of a linear map that is learned whole
@@ -90,6 +94,7 @@ class Training:
     trace: list[Stage] = field(default_factory=list)
     best: tuple[Hyperparameters, int] | None = None  # point and degree
     _best_score: float = -np.inf  # per row
+    optimism: float = 1.0  # noise at rows not learned from, relative to the noise learned
     converged: bool = True
     interrupted: bool = False
 
@@ -206,20 +211,40 @@ class Training:
             return self._finish(start, 1 if self.degree is None else self.degree)
         if not self.learn_relevance:
             return self._fixed_map(start)
-        candidates = [self._diagonal(start)]
-        candidates += [c for c in self._far(start) if c.score > candidates[0].score + _LEAST_GAIN]
-        diagonal = candidates[-1].point
-        if self.rank == "auto" and self.setting.weight < _ROWS_PER_INPUT * self.setting.live.sum():
-            candidates.append(self._diagonal(replace(start, tied=True)))
-        if isinstance(self.rank, int):
-            candidates = [self._linear_map(diagonal, self.rank)]
-        elif self.rank == "auto" and (rank := self._most_directions()):
-            candidates.append(self._linear_map(diagonal, rank))
-        if self.degree is not None:
-            best = max(candidates, key=lambda c: c.score)
-            return self._finish(best.point, self.degree)
-        best = self._raise_degree(candidates)
+        trials = self._kinds(start)
+        candidates = [self._on_all_rows(trial) for trial in trusted(trials)]
+        if self.degree is None:
+            best = self._raise_degree(candidates)
+        else:
+            best = max(candidates, key=lambda c: c.score)._replace(degree=self.degree)
+        self.optimism = next(t.optimism for t in trials if _kind(t.point) == _kind(best.point))
         return self._finish(best.point, best.degree)
+
+    def _kinds(self, start: Hyperparameters) -> list[Trial]:
+        """Every kind of map that may be taken, learned on some rows and tried on others."""
+        n = self.setting.source.n_rows
+        n_early = n if n < _LEAST_ROWS else min(_EARLY_ROWS, n - n // 4)
+        early = self.setting.only_rows(n_early)
+        held = self.setting.rows(n_early, n_early + _EARLY_ROWS)
+        diagonal = self._diagonal(early, start)
+        for far in self._far(early, start):
+            diagonal = far if far.score > diagonal.score + _LEAST_GAIN else diagonal
+        kinds = [diagonal]
+        if isinstance(self.rank, int):
+            kinds = [self._linear_map(early, diagonal.point, self.rank)]
+        elif self.rank == "auto":
+            if self.setting.weight < _ROWS_PER_INPUT * self.setting.live.sum():
+                kinds.append(self._diagonal(early, replace(start, tied=True)))
+            if rank := self._most_directions():
+                kinds.append(self._linear_map(early, diagonal.point, rank))
+        return [try_on(held, early, kind.point, kind.degree) for kind in kinds]
+
+    def _on_all_rows(self, trial: Trial) -> Candidate:
+        """The same kind of map, learned from all rows."""
+        point, score = self._maximise(
+            "rows", self.setting, trial.point, trial.degree, self.max_iter, _LOOSE
+        )
+        return Candidate(point, score, trial.degree)
 
     def _finish(self, point: Hyperparameters, degree: int) -> tuple[Hyperparameters, int]:
         """Everything together, to the end."""
@@ -234,22 +259,21 @@ class Training:
         point, score = self._maximise(
             "degree", self.setting, start, 1, 20, _LOOSE, learn_relevance=False
         )
-        steps = [*self._ladder(Candidate(point, score, 1)), *self._far(start)]
+        steps = [*self._ladder(Candidate(point, score, 1)), *self._far(self.setting, start)]
         best = max(steps, key=lambda c: c.score)
         return self._finish(best.point, best.degree)
 
     def _low_degree(self, dimension: int) -> int:
-        """A degree that is cheap to learn on, at most 3 and at most the one asked for."""
-        limit = min(self.max_features, _LOW_FEATURES)
-        degree = max([1, *(l for l in (2, 3) if basis_size(dimension, l) <= limit)])
+        """A degree to learn a map on, at most the one asked for: 3 if cheap, 2 if possible."""
+        limits = {2: self.max_features, 3: min(self.max_features, _LOW_FEATURES)}
+        degree = max([1, *(l for l, most in limits.items() if basis_size(dimension, l) <= most)])
         return degree if self.degree is None else max(0, min(degree, self.degree))
 
-    def _diagonal(self, start: Hyperparameters) -> Candidate:
+    def _diagonal(self, early: Setting, start: Hyperparameters) -> Candidate:
         """Several starts at degrees 1 and 2; the best is taken up at the low degree.
 
         One factor per input, or one for all if the start is tied.
         """
-        early = self.setting.only_rows(_EARLY_ROWS)
         low = self._low_degree(start.dimension)
         found = []
         for number in range(max(1, self.n_starts)):
@@ -259,11 +283,10 @@ class Training:
                 point, score = self._maximise("start", early, point, degree, 25, _EARLY)
             found.append(Candidate(point, score, low))
         point = max(found, key=lambda c: c.score).point
-        point, _ = self._maximise("diagonal", early, point, low, self.max_iter, _EARLY)
-        point, score = self._maximise("diagonal", self.setting, point, low, self.max_iter, _LOOSE)
+        point, score = self._maximise("diagonal", early, point, low, self.max_iter, _EARLY)
         return Candidate(point, score, low)
 
-    def _far(self, start: Hyperparameters) -> list[Candidate]:
+    def _far(self, setting: Setting, start: Hyperparameters) -> list[Candidate]:
         """A high degree at once, where that is cheap.
 
         To low degrees a function that swings fast is all noise, and so is one degree more.
@@ -276,11 +299,7 @@ class Training:
         if degree == 3 or degree > top:
             return []
         free = {"learn_relevance": self.learn_relevance}
-        early = self.setting.only_rows(_EARLY_ROWS)
-        point, _ = self._maximise("far", early, start, degree, self.max_iter, _EARLY, **free)
-        point, score = self._maximise(
-            "far", self.setting, point, degree, self.max_iter, _LOOSE, **free
-        )
+        point, score = self._maximise("far", setting, start, degree, self.max_iter, _EARLY, **free)
         return [Candidate(point, score, degree)]
 
     def _most_directions(self) -> int:
@@ -291,26 +310,24 @@ class Training:
         most = live if live <= _MOST_DIRECTIONS else _FEW_DIRECTIONS
         return min(most, int(self.setting.weight / (_ROWS_PER_NUMBER * live)))
 
-    def _linear_map(self, diagonal: Hyperparameters, rank: int) -> Candidate:
+    def _linear_map(self, early: Setting, diagonal: Hyperparameters, rank: int) -> Candidate:
         """A p x D map, from the diagonal one or, for many inputs, from a few directions."""
         live = int(self.setting.live.sum())
         if rank == live or live <= min(_MOST_DIRECTIONS, self._most_directions()):
             relevance = np.diag(diagonal.relevance)[self.setting.live]
         else:
-            relevance = telling_directions(self.setting, rank)
+            relevance = telling_directions(early, rank)
         point = replace(diagonal, relevance=relevance, kernel=_restart(diagonal.kernel))
-        point, low, score = self._learn_map(point)
-        if rank < len(point.relevance):
-            cut = replace(point, relevance=cut_rank(point.relevance, rank))
-            point, low, score = self._learn_map(replace(cut, kernel=_restart(point.kernel)))
-        return Candidate(point, score, low)
+        learned = self._learn_map(early, point)
+        if rank < len(relevance):
+            cut = cut_rank(learned.point.relevance, rank)
+            learned = self._learn_map(early, replace(point, relevance=cut))
+        return learned
 
-    def _learn_map(self, point: Hyperparameters) -> tuple[Hyperparameters, int, float]:
+    def _learn_map(self, early: Setting, point: Hyperparameters) -> Candidate:
         low = self._low_degree(point.dimension)
-        early = self.setting.only_rows(_EARLY_ROWS)
-        point, _ = self._maximise("map", early, point, low, self.max_iter, _EARLY)
-        point, score = self._maximise("map", self.setting, point, low, self.max_iter, _LOOSE)
-        return point, low, score
+        point, score = self._maximise("map", early, point, low, self.max_iter, _EARLY)
+        return Candidate(point, score, low)
 
     # ---- degree and rank
 
@@ -379,40 +396,9 @@ class Training:
         return steps
 
 
-def telling_directions(setting: Setting, rank: int) -> np.ndarray:
-    """Directions along which the target bends most, as a map to start from.  -> [p, D]
-
-    The first is that of linear regression; the others are principal Hessian directions
-    (Li, 1992): eigenvectors of sum (residual) x x^T in the metric of the covariance of x.
-    """
-    source = setting.source
-    omega = np.ones(source.n_rows) if source.weights is None else source.weights
-    X = ((source.X - setting.centre) / setting.scale)[:, setting.live]
-    y = (source.y - setting.target_shift) / setting.target_scale
-    omega = omega / omega.sum()
-    X, y = X - omega @ X, y - omega @ y
-    covariance = (X * omega[:, None]).T @ X
-    covariance[np.diag_indices_from(covariance)] += 1e-3
-    values, vectors = np.linalg.eigh(covariance)
-    whitener = vectors / np.sqrt(values) @ vectors.T
-    Z = X @ whitener
-    slopes = (Z * omega[:, None]).T @ y
-    residual = y - Z @ slopes
-    bends = np.zeros((Z.shape[1], Z.shape[1]))
-    for t in range(y.shape[1]):
-        values, vectors = np.linalg.eigh((Z * (omega * residual[:, t])[:, None]).T @ Z)
-        bends += vectors * np.abs(values) @ vectors.T
-    _, bent = np.linalg.eigh(bends)
-    directions = np.linalg.qr(np.hstack([slopes, bent[:, ::-1]]))[0][:, :rank]
-    relevance = np.zeros((rank, len(setting.live)))
-    relevance[:, setting.live] = (whitener @ directions).T / np.sqrt(rank)
-    return relevance
-
-
-def cut_rank(relevance: np.ndarray, rank: int) -> np.ndarray:
-    """The best map of lower rank, its rows orthogonal.  [p, D] -> [rank, D]"""
-    _, values, directions = np.linalg.svd(relevance, full_matrices=False)
-    return values[:rank, None] * directions[:rank]
+def _kind(point: Hyperparameters) -> tuple[bool, bool]:
+    """One factor per input, one for all, or a linear map."""
+    return point.rank is None, point.tied
 
 
 def _restart(kernel):

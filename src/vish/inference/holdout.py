@@ -1,0 +1,63 @@
+"""What rows that were not learned from say of hyperparameters.
+
+The evidence flatters a linear map of many learned numbers. So the kinds of map are learned on
+part of the rows and compared by the density of the others; and where a kind's errors are larger
+there than its noise explains, the noise of the model learned from all rows is enlarged.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from vish.inference.objective import Hyperparameters, Objective, Setting
+from vish.inference.posterior import Posterior
+from vish.inference.sources import ArraySource
+
+_FACTORS = np.logspace(0.0, 1.5, 31)  # of the noise
+_LEAST_GAIN = 3.0  # of log density, to believe in a larger noise
+_STANDARD_ERRORS = 2.0  # by which one kind must be worse than another to be given up
+
+
+class Trial(NamedTuple):
+    """Hyperparameters, and how they did at the rows held out."""
+
+    point: Hyperparameters
+    degree: int
+    log_densities: np.ndarray  # [n], at the noise that suits these rows
+    optimism: float  # that noise relative to the learned one, >= 1
+
+
+def try_on(rows: ArraySource, setting: Setting, point: Hyperparameters, degree: int) -> Trial:
+    """The density of rows that the setting does not hold."""
+    if not rows.n_rows:
+        return Trial(point, degree, np.zeros(0), 1.0)
+    result, geometry, log_spectrum, _ = Objective(setting, point, degree).evaluate(point)
+    tail = float(np.exp(log_spectrum[-1]))
+    moments = Posterior.of(geometry, result, tail).moments(rows.X, n_jobs=setting.n_jobs)
+    errors = (geometry.standardise(rows.y).T - moments.mean) ** 2
+    omega = np.ones(rows.n_rows) if rows.weights is None else rows.weights
+    noise = np.broadcast_to(point.noise, errors.shape)
+    if geometry.noise == "radial":
+        noise = noise * geometry.projection.project(rows.X)[1][:, None] ** 2
+    if not setting.learn_noise:  # weights are precisions, not repetitions
+        noise, omega = noise / omega[:, None], np.ones(rows.n_rows)
+    factors = _FACTORS if setting.learn_noise else _FACTORS[:1]
+    variances = moments.variance + factors[:, None, None] * noise
+    densities = -0.5 * (np.log(2 * np.pi * variances) + errors / variances).sum(axis=2)
+    densities = omega * (densities + geometry.log_slope(rows.y))  # [factors, n]
+    totals = densities.sum(axis=1)
+    best = int(np.argmax(totals))
+    if totals[best] < totals[0] + _LEAST_GAIN:
+        best = 0
+    return Trial(point, degree, densities[best], float(factors[best]))
+
+
+def trusted(trials: list[Trial]) -> list[Trial]:
+    """Those that are not clearly worse than the best."""
+    best = max(trials, key=lambda trial: trial.log_densities.sum())
+
+    def clearly_worse(trial: Trial) -> bool:
+        lost = best.log_densities - trial.log_densities
+        return lost.sum() > _STANDARD_ERRORS * np.sqrt(len(lost)) * lost.std()
+
+    return [trial for trial in trials if trial is best or not clearly_worse(trial)]
