@@ -33,7 +33,7 @@ demo: install  ## fit real flights and show the result
 	$(BIN)/python -m vish.demo
 
 test: install  ## run the test suite in parallel
-	$(TEST_ENV) $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup -m "not slow" $(ARGS)
+	$(TEST_ENV) $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup $(ARGS)
 
 lint: install  ## ruff and mypy
 	$(BIN)/ruff check .

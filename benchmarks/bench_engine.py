@@ -19,9 +19,9 @@ DENSE_ROWS = {3: 16 * BLOCK, 4: 8 * BLOCK}
 GOALS = {3: 0.15, 4: 0.12}
 
 PEAK_MEMORY = """
-import resource
 import numpy as np
 from benchmarks.bench_engine import make_geometry
+from benchmarks.memory import peak
 from vish.inference.sources import ArraySource
 from vish.inference.statistics import Statistics
 
@@ -29,7 +29,7 @@ geometry, row = make_geometry(3), np.linspace(-1.0, 1.0, 8)[None]
 for n in (100_000, 100_000, 2_000_000):
     X, y = np.broadcast_to(row, (n, 8)), np.broadcast_to(row[:, :1], (n, 1))
     Statistics.of_source(geometry, ArraySource(X, y))
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+    print(peak())
 """
 
 
@@ -87,8 +87,8 @@ def memory_growth() -> float:
     """Peak memory that 1,900,000 more rows cost beyond the input, in MB; the input is free."""
     command = [sys.executable, "-c", PEAK_MEMORY]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    _, before, after = map(int, printed.split())
-    return (after - before) / 1024
+    _, before, after = map(float, printed.split())
+    return after - before
 
 
 def run() -> Iterator[Row]:

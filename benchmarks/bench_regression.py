@@ -29,11 +29,8 @@ INDUCING, BATCH, RATE, EPOCHS = 500, 1000, 0.01, 10
 PEAK_MEMORY = """
 import sys
 import numpy as np
+from benchmarks.memory import peak, resident
 from vish import VISHRegressor
-
-def megabytes(name):  # not ru_maxrss: a child inherits that of its parent, which may be large
-    lines = open("/proc/self/status").read().splitlines()
-    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(name))
 
 n = int(sys.argv[1])
 X = np.random.default_rng(0).standard_normal((n, 8))
@@ -41,9 +38,9 @@ y = np.empty(n)
 for i in range(0, n, 10_000):  # no large temporaries, whose memory the fit could use again
     part = X[i : i + 10_000]
     y[i : i + 10_000] = np.sin(part[:, 0]) + part[:, 1] * part[:, 2]
-before = megabytes("VmRSS")
+before = resident()
 VISHRegressor(degree=3, n_starts=1).fit(X, y)
-print(megabytes("VmHWM") - before)
+print(peak() - before)
 """
 
 

@@ -30,16 +30,14 @@ MEMORY_GOAL = 1536  # MB
 
 FIT = """
 import json, sys, time
+from benchmarks.memory import peak
 from vish import VISHRegressor, data
 
 source = data.parquet(json.loads(sys.argv[1]), "y")
 start = time.perf_counter()
 model = VISHRegressor(degree=3, rank=None, n_starts=1).fit_source(source)
 seconds = time.perf_counter() - start
-# Not ru_maxrss: a child inherits that of its parent, which has just written the files.
-with open("/proc/self/status") as status:
-    peak = next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM"))
-print(json.dumps([model.n_rows_seen_, seconds, peak]))
+print(json.dumps([model.n_rows_seen_, seconds, peak()]))
 """
 
 PASS = """

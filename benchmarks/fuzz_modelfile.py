@@ -5,13 +5,13 @@ error. An audit hook watches for pickle, and memory is measured.
 """
 
 import importlib.util
-import resource
 import sys
 import tempfile
 import time
 from itertools import chain
 from pathlib import Path
 
+from benchmarks.memory import peak
 from vish.modelfile import ModelFileError, read_model
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -35,7 +35,7 @@ def main(n_mutations: int) -> None:
             events.add(event)
 
     sys.addaudithook(hook)
-    start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start, before = time.perf_counter(), peak()
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "m.vish"
         read_model(path)
@@ -52,7 +52,7 @@ def main(n_mutations: int) -> None:
             else:
                 sys.exit(f"case {number} was read as a model")
         watching = False
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    after = peak()
     total = sum(texts.values())
     print(
         f"{path.name} ({len(data):,} bytes): {total:,} files refused, "
@@ -61,7 +61,7 @@ def main(n_mutations: int) -> None:
     for text, count in sorted(texts.items(), key=lambda item: -item[1]):
         print(f"  {count:7,} {text.strip()}")
     print(f"events of {', '.join(FORBIDDEN)}: {', '.join(sorted(events)) or 'none'}")
-    print(f"{(after - before) / 1024:.0f} MB more at the peak, {time.perf_counter() - start:.0f} s")
+    print(f"{after - before:.0f} MB more at the peak, {time.perf_counter() - start:.0f} s")
 
 
 if __name__ == "__main__":

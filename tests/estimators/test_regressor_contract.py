@@ -17,7 +17,6 @@ def test_quick_settings(estimator, check):
     check(estimator)
 
 
-@pytest.mark.slow
 @parametrize_with_checks([VISHRegressor()])
 def test_default_settings(estimator, check):
     check(estimator)

@@ -5,8 +5,8 @@ import pytest
 
 from vish import VISHRegressor
 from vish.estimators.fitting import make_setting
-from vish.inference.sources import ArraySource
 from vish.inference.directions import cut_rank, telling_directions
+from vish.inference.sources import ArraySource
 
 
 def setting(X, y):
