@@ -7,10 +7,11 @@ from scipy.stats import beta
 
 from vish.metrics import events_and_probabilities, reliability_bins
 from vish.plots import asking, style
+from vish.plots.display import Display
 
 
 @dataclass
-class DecisionMapDisplay:
+class DecisionMapDisplay(Display):
     """Predicted probabilities over two inputs, with the boundary and the data.
 
     Two classes: the probability of the second as shades from orange to blue, and lines
@@ -44,6 +45,8 @@ class DecisionMapDisplay:
     >>> display.probabilities.shape
     (150, 150, 2)
     """
+
+    size = (5.8, 4.6)
 
     x: np.ndarray
     y: np.ndarray
@@ -103,59 +106,40 @@ class DecisionMapDisplay:
             note="other inputs at their medians" if values.shape[1] > 2 else "",
         ).plot(ax)
 
-    def plot(self, ax=None):
-        """Draw.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            New ones by default.
-
-        Returns
-        -------
-        self
-        """
-        with style.axes(ax, (5.8, 4.6)) as ax:
-            ax.grid(visible=False)
-            colours = self._two(ax) if len(self.classes) == 2 else self._many(ax)
-            self.points_ = []
-            for k, name in enumerate(self.classes):
-                colour, marker = colours[k], style.MARKERS[k % 7]
-                x, y = [], []
-                if self.points is not None:
-                    which = self.points[2] == k
-                    x, y = self.points[0][which], self.points[1][which]
-                drawn = ax.plot(
-                    x, y, linestyle="none", marker=marker, color=colour, markersize=5,
-                    markeredgecolor="white", markeredgewidth=0.5, label=style.short(name),
-                )  # fmt: skip
-                self.points_.extend(drawn)
-            ax.set(
-                xlim=self.x[[0, -1]], ylim=self.y[[0, -1]],
-                xlabel=style.short(self.names[0], 50), ylabel=style.short(self.names[1], 50),
+    def _draw(self, ax):
+        ax.grid(visible=False)
+        colours = self._two(ax) if len(self.classes) == 2 else self._many(ax)
+        self.points_ = []
+        for k, name in enumerate(self.classes):
+            colour, marker = colours[k], style.MARKERS[k % 7]
+            x, y = [], []
+            if self.points is not None:
+                which = self.points[2] == k
+                x, y = self.points[0][which], self.points[1][which]
+            drawn = ax.plot(
+                x, y, linestyle="none", marker=marker, color=colour, markersize=5,
+                markeredgecolor="white", markeredgewidth=0.5, label=style.short(name),
             )  # fmt: skip
-            if self.note:
-                ax.set_title(self.note, loc="left", fontsize=9, color=style.GREY)
-            if self.points is not None or len(self.classes) > 2:
-                ax.legend(title="class", loc="best")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+            self.points_.extend(drawn)
+        ax.set(
+            xlim=self.x[[0, -1]], ylim=self.y[[0, -1]],
+            xlabel=style.short(self.names[0], 50), ylabel=style.short(self.names[1], 50),
+        )  # fmt: skip
+        style.say(ax, self.note)
+        if self.points is not None or len(self.classes) > 2:
+            ax.legend(title="class", loc="best")
 
     def _two(self, ax):
-        from matplotlib.colors import LinearSegmentedColormap
-
-        shades = LinearSegmentedColormap.from_list("two", ["#E8A04D", "#FFFFFF", "#4D9CCB"])
         stated = self.probabilities[..., 1]
         self.map_ = ax.pcolormesh(
-            self.x, self.y, stated, cmap=shades, vmin=0, vmax=1, shading="gouraud", rasterized=True
-        )
+            self.x, self.y, stated, cmap=style.two_sided(), vmin=0, vmax=1,
+            shading="gouraud", rasterized=True,
+        )  # fmt: skip
         self.boundary_ = ax.contour(
             self.x, self.y, stated, levels=[0.1, 0.5, 0.9], colors=style.BLACK,
             linewidths=[0.8, 1.8, 0.8], linestyles=["dotted", "solid", "dotted"],
         )  # fmt: skip
-        label = f"probability of {style.short(self.classes[1])}"
-        bar = ax.figure.colorbar(self.map_, ax=ax, label=label, pad=0.02)
-        bar.outline.set_visible(False)
+        style.bar(self.map_, ax, f"probability of {style.short(self.classes[1])}")
         return [style.VERMILLION, style.BLUE]
 
     def _many(self, ax):
@@ -192,7 +176,7 @@ def _padded(values, n_grid):
 
 
 @dataclass
-class ReliabilityDisplay:
+class ReliabilityDisplay(Display):
     """Whether stated probabilities come true: observed frequency against probability.
 
     Rows are sorted into bins by the probability that was stated; bars at the points are
@@ -228,6 +212,8 @@ class ReliabilityDisplay:
     >>> int(display.counts.sum())
     500
     """
+
+    size = (4.8, 4.6)
 
     stated: np.ndarray
     observed: np.ndarray
@@ -282,48 +268,34 @@ class ReliabilityDisplay:
         gaps = np.abs(self.observed - self.stated)[filled]
         return float(gaps @ self.counts[filled] / self.counts.sum())
 
-    def plot(self, ax=None):
-        """Draw.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            New ones by default.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax):
         filled = self.counts > 0
         stated, observed, counts = (
             part[filled] for part in (self.stated, self.observed, self.counts)
         )
-        with style.axes(ax, (4.8, 4.6)) as ax:
-            edges = np.linspace(0, 1, len(self.counts) + 1)
-            # Counts at the foot of the picture, the tallest a fifth of its height.
-            self.counts_ = ax.stairs(
-                0.2 * self.counts / self.counts.max(), edges, fill=True, color=style.SKY,
-                alpha=0.5, label="rows",
-            )  # fmt: skip
-            (self.diagonal_,) = ax.plot(
-                [0, 1], [0, 1], color=style.BLACK, linewidth=1, linestyle="--", label="calibrated"
-            )
-            # Clopper and Pearson's interval: right also for a bin of three rows.
-            hits = np.round(observed * counts)
-            low = np.where(hits > 0, beta.ppf(0.025, hits, counts - hits + 1), 0.0)
-            high = np.where(hits < counts, beta.ppf(0.975, hits + 1, counts - hits), 1.0)
-            self.points_ = ax.errorbar(
-                stated, observed,
-                yerr=np.maximum([observed - low, high - observed], 0), fmt="o-",
-                color=style.BLUE, markersize=5, linewidth=1.5, elinewidth=1, label="observed",
-                clip_on=False, zorder=3,
-            )  # fmt: skip
-            ax.set(
-                xlim=(0, 1), ylim=(0, 1), aspect="equal",
-                xlabel=f"predicted probability of {style.short(self.event, 40)}",
-                ylabel="observed frequency",
-                title=f"expected calibration error {style.percent(self.error_)}",
-            )  # fmt: skip
-            ax.legend(loc="upper left")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        edges = np.linspace(0, 1, len(self.counts) + 1)
+        # Counts at the foot of the picture, the tallest a fifth of its height.
+        self.counts_ = ax.stairs(
+            0.2 * self.counts / self.counts.max(), edges, fill=True, color=style.SKY,
+            alpha=0.5, label="rows",
+        )  # fmt: skip
+        (self.diagonal_,) = ax.plot(
+            [0, 1], [0, 1], color=style.BLACK, linewidth=1, linestyle="--", label="calibrated"
+        )
+        # Clopper and Pearson's interval: right also for a bin of three rows.
+        hits = np.round(observed * counts)
+        low = np.where(hits > 0, beta.ppf(0.025, hits, counts - hits + 1), 0.0)
+        high = np.where(hits < counts, beta.ppf(0.975, hits + 1, counts - hits), 1.0)
+        self.points_ = ax.errorbar(
+            stated, observed,
+            yerr=np.maximum([observed - low, high - observed], 0), fmt="o-",
+            color=style.BLUE, markersize=5, linewidth=1.5, elinewidth=1, label="observed",
+            clip_on=False, zorder=3,
+        )  # fmt: skip
+        ax.set(
+            xlim=(0, 1), ylim=(0, 1), aspect="equal",
+            xlabel=f"predicted probability of {style.short(self.event, 40)}",
+            ylabel="observed frequency",
+            title=f"expected calibration error {style.percent(self.error_)}",
+        )  # fmt: skip
+        ax.legend(loc="upper left")

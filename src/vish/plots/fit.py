@@ -8,6 +8,7 @@ from scipy.special import ndtri
 
 from vish.likelihoods import Gaussian
 from vish.plots import asking, style
+from vish.plots.display import Display
 
 
 class Band(NamedTuple):
@@ -19,7 +20,7 @@ class Band(NamedTuple):
 
 
 @dataclass
-class FitDisplay:
+class FitDisplay(Display):
     """The fit along one input, with bands: a model of one input, or a slice of many.
 
     Along a slice the other inputs stay at their medians, or are those of the rows themselves
@@ -157,55 +158,36 @@ class FitDisplay:
             **shared,
         ).plot(ax)
 
-    def plot(self, ax=None):
-        """Draw.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            New ones by default.
-
-        Returns
-        -------
-        self
-        """
-        with style.axes(ax) as ax:
-            self.points_ = self.rug_ = None
-            self.bands_: list[Any] = []
-            for band, alpha in zip(self.bands, (0.18, 0.40), strict=False):
-                drawn = ax.fill_between(
-                    self.grid, band.lower, band.upper,
-                    color=style.BLUE, alpha=alpha, linewidth=0, label=band.label,
-                )  # fmt: skip
-                self.bands_.append(drawn)
-            if self.points is not None:
-                # Above the bands, so that no band hides them; below the line.
-                (self.points_,) = ax.plot(
-                    *self.points, linestyle="none", marker="o", color=style.BLACK,
-                    markersize=2.5 if len(self.points[0]) > 200 else 4,
-                    alpha=0.35 if len(self.points[0]) > 200 else 0.7,
-                    markeredgewidth=0, label=self.points_name,
-                )  # fmt: skip
-            (self.line_,) = ax.plot(
-                self.grid, self.centre, color=style.BLUE, linewidth=2, label=self.centre_name
-            )
-            if self.rug is not None:
-                (self.rug_,) = ax.plot(
-                    self.rug, np.full(len(self.rug), 0.012), linestyle="none", marker="|",
-                    color=style.BLACK, markersize=8, transform=ax.get_xaxis_transform(),
-                    label="tenths of the data", clip_on=False,
-                )  # fmt: skip
-            ax.margins(x=0.01)
-            ax.set(xlabel=style.short(self.name, 60), ylabel=style.short(self.target_name, 60))
-            if self.note:
-                ax.set_title(self.note, loc="left", fontsize=9, color=style.GREY)
-            handles, _ = ax.get_legend_handles_labels()
-            ax.legend(  # below the axes, where it covers nothing
-                loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3 if len(handles) > 4 else 4,
-                columnspacing=1.2, handlelength=1.6,
+    def _draw(self, ax):
+        self.points_ = self.rug_ = None
+        self.bands_: list[Any] = []
+        for band, alpha in zip(self.bands, (0.18, 0.40), strict=False):
+            drawn = ax.fill_between(
+                self.grid, band.lower, band.upper,
+                color=style.BLUE, alpha=alpha, linewidth=0, label=band.label,
             )  # fmt: skip
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+            self.bands_.append(drawn)
+        if self.points is not None:
+            # Above the bands, so that no band hides them; below the line.
+            (self.points_,) = ax.plot(
+                *self.points, linestyle="none", marker="o", color=style.BLACK,
+                markersize=2.5 if len(self.points[0]) > 200 else 4,
+                alpha=0.35 if len(self.points[0]) > 200 else 0.7,
+                markeredgewidth=0, label=self.points_name,
+            )  # fmt: skip
+        (self.line_,) = ax.plot(
+            self.grid, self.centre, color=style.BLUE, linewidth=2, label=self.centre_name
+        )
+        if self.rug is not None:
+            (self.rug_,) = ax.plot(
+                self.rug, np.full(len(self.rug), 0.012), linestyle="none", marker="|",
+                color=style.BLACK, markersize=8, transform=ax.get_xaxis_transform(),
+                label="tenths of the data", clip_on=False,
+            )  # fmt: skip
+        ax.margins(x=0.01)
+        ax.set(xlabel=style.short(self.name, 60), ylabel=style.short(self.target_name, 60))
+        style.say(ax, self.note)
+        style.legend_below(ax, 3 if len(ax.get_legend_handles_labels()[0]) > 4 else 4)
 
 
 def _others(values, n_grid, at):

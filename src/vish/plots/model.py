@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from vish.plots import asking, style
+from vish.plots.display import Display
 
 
 @dataclass
-class RelevanceDisplay:
+class RelevanceDisplay(Display):
     """How strongly each input is used: the learned relevances as bars.
 
     For a linear map, an input's bar is the length of its column. Relevances are factors of
@@ -38,6 +39,9 @@ class RelevanceDisplay:
     relevances: np.ndarray
     max_inputs: int = 25
 
+    def __post_init__(self):
+        self.size = (6.0, 1.2 + 0.32 * min(len(self.names), self.max_inputs))
+
     @classmethod
     def from_estimator(cls, estimator, *, names=None, max_inputs=25, ax=None):
         """Read a fitted model, and draw.
@@ -63,34 +67,20 @@ class RelevanceDisplay:
             raise ValueError(f"{len(names)} names for {len(lengths)} inputs: give one each")
         return cls(list(names), lengths, max_inputs).plot(ax)
 
-    def plot(self, ax=None):
-        """Draw.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            New ones by default.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax):
         relevances = np.asarray(self.relevances, dtype=float)
         order = np.argsort(-relevances, kind="stable")[: self.max_inputs]
-        with style.axes(ax, (6.0, 1.2 + 0.32 * len(order))) as ax:
-            self.bars_ = ax.barh(range(len(order)), relevances[order], color=style.BLUE, height=0.7)
-            ax.set_yticks(range(len(order)), [style.short(self.names[i]) for i in order])
-            ax.invert_yaxis()
-            ax.grid(visible=False, axis="y")
-            ax.tick_params(axis="y", length=0)
-            left_out = len(relevances) - len(order)
-            ax.set_xlabel("relevance" + (f" ({left_out} smaller ones not shown)" * (left_out > 0)))
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        self.bars_ = ax.barh(range(len(order)), relevances[order], color=style.BLUE, height=0.7)
+        ax.set_yticks(range(len(order)), [style.short(self.names[i]) for i in order])
+        ax.invert_yaxis()
+        ax.grid(visible=False, axis="y")
+        ax.tick_params(axis="y", length=0)
+        left_out = len(relevances) - len(order)
+        ax.set_xlabel("relevance" + (f" ({left_out} smaller ones not shown)" * (left_out > 0)))
 
 
 @dataclass
-class SpectrumDisplay:
+class SpectrumDisplay(Display):
     """The spectrum by degree: is the degree enough?
 
     Three shares for every degree l: of the prior's variance, a_l N(d, l); of the posterior
@@ -169,47 +159,33 @@ class SpectrumDisplay:
             tail=model.tail,
         ).plot(ax)
 
-    def plot(self, ax=None):
-        """Draw.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            New ones by default.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax):
         degrees = np.arange(len(self.prior))
-        with style.axes(ax) as ax:
-            positions, prior = degrees, self.prior_share
-            if self.tail_share:
-                positions, prior = np.append(degrees, len(degrees)), [*prior, self.tail_share]
-            self.prior_bars_ = ax.bar(
-                positions - 0.2, prior, width=0.38, color=style.SKY, label="prior variance"
-            )
-            self.energy_bars_ = ax.bar(
-                degrees + 0.2, self.energy_share, width=0.38, color=style.BLUE,
-                label="energy of the fit",
-            )  # fmt: skip
-            (self.determined_,) = ax.plot(
-                degrees, self.determined, color=style.VERMILLION, marker="D", markersize=5,
-                linewidth=1, linestyle=":", label="determined by the data",
-            )  # fmt: skip
-            labels = [str(l) for l in degrees] + [f"> {degrees[-1]}"] * bool(self.tail_share)
-            step = -(-len(labels) // 16)
-            ax.set_xticks(positions[::step], labels[::step])
-            ax.grid(visible=False, axis="x")
-            ax.set(xlabel="degree", ylabel="share", ylim=(0, 1.05))
-            handles = [self.prior_bars_, self.energy_bars_, self.determined_]
-            ax.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        positions, prior = degrees, self.prior_share
+        if self.tail_share:
+            positions, prior = np.append(degrees, len(degrees)), [*prior, self.tail_share]
+        self.prior_bars_ = ax.bar(
+            positions - 0.2, prior, width=0.38, color=style.SKY, label="prior variance"
+        )
+        self.energy_bars_ = ax.bar(
+            degrees + 0.2, self.energy_share, width=0.38, color=style.BLUE,
+            label="energy of the fit",
+        )  # fmt: skip
+        (self.determined_,) = ax.plot(
+            degrees, self.determined, color=style.VERMILLION, marker="D", markersize=5,
+            linewidth=1, linestyle=":", label="determined by the data",
+        )  # fmt: skip
+        labels = [str(l) for l in degrees] + [f"> {degrees[-1]}"] * bool(self.tail_share)
+        step = -(-len(labels) // 16)
+        ax.set_xticks(positions[::step], labels[::step])
+        ax.grid(visible=False, axis="x")
+        ax.set(xlabel="degree", ylabel="share", ylim=(0, 1.05))
+        handles = [self.prior_bars_, self.energy_bars_, self.determined_]
+        ax.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
 
 
 @dataclass
-class EvidenceTraceDisplay:
+class EvidenceTraceDisplay(Display):
     """How the hyperparameters were learned: the evidence after every stage of the search.
 
     Evidence is per row of the subset, in units of the standardised target: higher is
@@ -242,6 +218,8 @@ class EvidenceTraceDisplay:
     True
     """
 
+    size = (6.6, 4.2)
+
     names: list[str]
     degrees: np.ndarray
     log_evidence: np.ndarray
@@ -270,46 +248,32 @@ class EvidenceTraceDisplay:
             seconds=np.array([stage.seconds for stage in trace]),
         ).plot(ax)
 
-    def plot(self, ax=None):
-        """Draw.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            New ones by default.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax):
         numbers = np.arange(1, len(self.names) + 1)
-        with style.axes(ax, (6.6, 4.2)) as ax:
-            (self.best_,) = ax.step(
-                numbers, np.maximum.accumulate(self.log_evidence), where="post",
-                color=style.GREY, linewidth=1.2, label="best so far",
+        (self.best_,) = ax.step(
+            numbers, np.maximum.accumulate(self.log_evidence), where="post",
+            color=style.GREY, linewidth=1.2, label="best so far",
+        )  # fmt: skip
+        self.stages_ = []
+        for k, name in enumerate(dict.fromkeys(self.names)):
+            which = np.array([other == name for other in self.names])
+            drawn = ax.plot(
+                numbers[which], self.log_evidence[which], linestyle="none",
+                marker=style.MARKERS[k % 7], color=style.CYCLE[k % 7], markersize=7, label=name,
             )  # fmt: skip
-            self.stages_ = []
-            for k, name in enumerate(dict.fromkeys(self.names)):
-                which = np.array([other == name for other in self.names])
-                drawn = ax.plot(
-                    numbers[which], self.log_evidence[which], linestyle="none",
-                    marker=style.MARKERS[k % 7], color=style.CYCLE[k % 7], markersize=7, label=name,
+            self.stages_.extend(drawn)
+        # One number where the degree changes: more would overlap.
+        numbered = len(numbers) <= 20
+        if numbered:
+            for i in np.flatnonzero(np.diff(self.degrees, prepend=-1)):
+                ax.annotate(
+                    f"{self.degrees[i]}", (numbers[i], self.log_evidence[i]), (0, 8),
+                    textcoords="offset points", ha="center", fontsize=8, color=style.BLACK,
                 )  # fmt: skip
-                self.stages_.extend(drawn)
-            # One number where the degree changes: more would overlap.
-            numbered = len(numbers) <= 20
-            if numbered:
-                for i in np.flatnonzero(np.diff(self.degrees, prepend=-1)):
-                    ax.annotate(
-                        f"{self.degrees[i]}", (numbers[i], self.log_evidence[i]), (0, 8),
-                        textcoords="offset points", ha="center", fontsize=8, color=style.BLACK,
-                    )  # fmt: skip
-            ax.xaxis.get_major_locator().set_params(integer=True)
-            ax.margins(y=0.12)
-            ax.set(
-                xlabel="stage of the search" + (" (numbers: its degree)" if numbered else ""),
-                ylabel="log evidence per row",
-            )
-            ax.legend(loc="lower right", ncols=2)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.margins(y=0.12)
+        ax.set(
+            xlabel="stage of the search" + (" (numbers: its degree)" if numbered else ""),
+            ylabel="log evidence per row",
+        )
+        ax.legend(loc="lower right", ncols=2)

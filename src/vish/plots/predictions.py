@@ -6,12 +6,13 @@ import numpy as np
 from scipy.stats import binom
 
 from vish.plots import asking, style
+from vish.plots.display import Display
 
 _FEW = 2000  # rows drawn one by one; more are counted in hexagons
 
 
 @dataclass
-class PredictedActualDisplay:
+class PredictedActualDisplay(Display):
     """Observed values against predicted ones.
 
     Few rows are drawn as points, many are counted in hexagons. The line of means (observed
@@ -39,6 +40,8 @@ class PredictedActualDisplay:
     >>> display.ax_.get_xlabel()
     'predicted y'
     """
+
+    size = (5.6, 4.6)
 
     actual: np.ndarray
     predicted: np.ndarray
@@ -95,49 +98,34 @@ class PredictedActualDisplay:
             )
         return cls(y, predicted, "y" if target_name is None else str(target_name)).plot(ax)
 
-    def plot(self, ax=None):
-        """Draw.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            New ones by default.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax):
         many = len(self.actual) > _FEW
-        with style.axes(ax, (5.6, 4.6)) as ax:
-            x_ends, y_ends = (_ends(values, many) for values in (self.predicted, self.actual))
-            if many:
-                self.rows_ = ax.hexbin(
-                    self.predicted, self.actual, gridsize=60, bins="log", mincnt=1,
-                    extent=(*x_ends, *y_ends), cmap=_counts(), linewidths=0.1,
-                )  # fmt: skip
-                bar = ax.figure.colorbar(self.rows_, ax=ax, label="rows", pad=0.02)
-                bar.outline.set_visible(False)
-            else:
-                (self.rows_,) = ax.plot(
-                    self.predicted, self.actual, linestyle="none", marker="o", markersize=4,
-                    color=style.BLUE, alpha=0.5, markeredgewidth=0, label="rows",
-                )  # fmt: skip
-            both = (max(x_ends[0], y_ends[0]), min(x_ends[1], y_ends[1]))
-            (self.diagonal_,) = ax.plot(
-                both, both, color=style.BLACK, linewidth=1, linestyle="--", label="equal"
-            )
-            (self.means_,) = ax.plot(
-                self.bin_predicted, self.bin_actual, color=style.VERMILLION, linewidth=1.5,
-                marker="o", markersize=4, label="mean of like predictions",
+        x_ends, y_ends = (_ends(values, many) for values in (self.predicted, self.actual))
+        if many:
+            self.rows_ = ax.hexbin(
+                self.predicted, self.actual, gridsize=60, bins="log", mincnt=1,
+                extent=(*x_ends, *y_ends), cmap=style.blues(), linewidths=0.1,
             )  # fmt: skip
-            ax.set(
-                xlim=x_ends, ylim=y_ends,
-                xlabel=f"predicted {style.short(self.target_name, 50)}",
-                ylabel=f"observed {style.short(self.target_name, 50)}",
+            style.bar(self.rows_, ax, "rows")
+        else:
+            (self.rows_,) = ax.plot(
+                self.predicted, self.actual, linestyle="none", marker="o", markersize=4,
+                color=style.BLUE, alpha=0.5, markeredgewidth=0, label="rows",
             )  # fmt: skip
-            ax.legend(loc="upper left")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        both = (max(x_ends[0], y_ends[0]), min(x_ends[1], y_ends[1]))
+        (self.diagonal_,) = ax.plot(
+            both, both, color=style.BLACK, linewidth=1, linestyle="--", label="equal"
+        )
+        (self.means_,) = ax.plot(
+            self.bin_predicted, self.bin_actual, color=style.VERMILLION, linewidth=1.5,
+            marker="o", markersize=4, label="mean of like predictions",
+        )  # fmt: skip
+        ax.set(
+            xlim=x_ends, ylim=y_ends,
+            xlabel=f"predicted {style.short(self.target_name, 50)}",
+            ylabel=f"observed {style.short(self.target_name, 50)}",
+        )  # fmt: skip
+        ax.legend(loc="upper left")
 
 
 def _ends(values, many):
@@ -146,15 +134,8 @@ def _ends(values, many):
     return float(low - margin), float(high + margin)
 
 
-def _counts():
-    """From a pale to a dark blue: one hue, in print darker is more."""
-    from matplotlib.colors import LinearSegmentedColormap
-
-    return LinearSegmentedColormap.from_list("counts", ["#DCEAF3", "#56A0CC", "#002F4B"])
-
-
 @dataclass
-class CalibrationDisplay:
+class CalibrationDisplay(Display):
     """Whether stated uncertainty comes true: the share of rows below predicted quantiles.
 
     For a calibrated model the share of observations below the predicted quantile of level
@@ -191,6 +172,8 @@ class CalibrationDisplay:
     >>> bool(0.92 < display.coverage_ < 0.98)
     True
     """
+
+    size = (4.8, 4.6)
 
     levels: np.ndarray
     observed: np.ndarray
@@ -256,24 +239,10 @@ class CalibrationDisplay:
     def _ends(self, which):
         return np.concatenate([[0.0], (self.levels, self.observed)[which], [1.0]])
 
-    def plot(self, ax=None):
-        """Draw.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            New ones by default.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax):
         if self.kind not in ("curve", "pit"):
             raise ValueError(f"kind is {self.kind!r}: choose curve or pit")
-        with style.axes(ax, (4.8, 4.6)) as ax:
-            (self._curve if self.kind == "curve" else self._pit)(ax)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        (self._curve if self.kind == "curve" else self._pit)(ax)
 
     def _curve(self, ax):
         low, high = (

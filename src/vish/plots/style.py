@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 # Okabe and Ito (2008), Color universal design.
 BLUE, ORANGE, GREEN, VERMILLION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 SKY, PURPLE, BLACK, GREY = "#56B4E9", "#CC79A7", "#000000", "#6E6E6E"
@@ -36,7 +38,7 @@ _SETTINGS: dict[Any, Any] = {
 
 
 @contextmanager
-def axes(ax=None, size=(6.0, 4.2)) -> Iterator:
+def axes(ax=None, size=(6.0, 4.2), n_panels: int = 1) -> Iterator:
     """Axes to draw on, new ones unless given, with our settings while drawing."""
     try:
         import matplotlib.pyplot as plt
@@ -44,8 +46,48 @@ def axes(ax=None, size=(6.0, 4.2)) -> Iterator:
         raise ImportError("pictures need matplotlib: pip install 'vish[plot]'") from error
     with plt.rc_context(_SETTINGS):
         if ax is None:
-            _, ax = plt.subplots(figsize=size, layout="constrained")
+            _, ax = plt.subplots(ncols=n_panels, figsize=size, layout="constrained")
+        elif n_panels > 1 and np.shape(ax) != (n_panels,):
+            raise ValueError(f"this picture has {n_panels} panels: give as many axes, in a list")
         yield ax
+
+
+def sequential(name: str, *colours: str):
+    """A colour map through these colours: in print darker is more."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list(name, colours)
+
+
+def blues():
+    """From a pale to a dark blue."""
+    return sequential("blues", "#DCEAF3", "#56A0CC", "#002F4B")
+
+
+def two_sided():
+    """From orange through white to blue, for what has a middle."""
+    return sequential("two_sided", "#E8A04D", "#FFFFFF", "#4D9CCB")
+
+
+def bar(drawn, ax, label: str):
+    """The key of a colour map, beside its axes."""
+    key = ax.figure.colorbar(drawn, ax=ax, label=label, pad=0.02)
+    key.outline.set_visible(False)
+    return key
+
+
+def say(ax, note: str) -> None:
+    """A remark above the axes: what was held fixed, for example."""
+    if note:
+        ax.set_title(note, loc="left", fontsize=9, color=GREY)
+
+
+def legend_below(ax, n_columns: int) -> None:
+    """A legend below the axes, where it covers nothing."""
+    ax.legend(
+        loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=n_columns,
+        columnspacing=1.2, handlelength=1.6,
+    )  # fmt: skip
 
 
 def short(name: str, longest: int = 24) -> str:
