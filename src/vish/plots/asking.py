@@ -42,6 +42,52 @@ def input_index(feature, names: list[str]) -> int:
     return index % len(names)
 
 
+def input_pair(features, names: list[str]) -> tuple[int, int]:
+    """Positions of two different inputs."""
+    if len(names) < 2:
+        raise ValueError("a map needs at least two inputs, X has one")
+    i, j = (input_index(feature, names) for feature in features)
+    if i == j:
+        raise ValueError(f"features are {features}: give two different inputs")
+    return i, j
+
+
+def held_fixed(values: np.ndarray, n_rows: int, at="median") -> tuple[np.ndarray, str]:
+    """So many rows in which some inputs are still to be set, and in words what they hold."""
+    if isinstance(at, str):
+        if at != "median":
+            raise ValueError(f'at is {at!r}: choose "median" or "rows", or give a row')
+        row, words = np.median(values, axis=0), "other inputs at their medians"
+    else:
+        row, words = np.asarray(at, dtype=float), "other inputs held fixed"
+    if row.shape != values.shape[1:]:
+        raise ValueError(f"at has shape {row.shape}: give one number per input")
+    return np.tile(row, (n_rows, 1)), words
+
+
+def span(values: np.ndarray, n_grid: int, *, whole: bool = False) -> np.ndarray:
+    """A grid along an input, without its rarest values unless the whole is wanted."""
+    low, high = np.quantile(values, [0.0, 1.0] if whole else [0.005, 0.995])
+    return np.linspace(low, high, n_grid)
+
+
+def padded_span(values: np.ndarray, n_grid: int) -> np.ndarray:
+    """A grid over all values, and a little beyond."""
+    low, high = values.min(), values.max()
+    margin = 0.06 * (high - low) or 1.0
+    return np.linspace(low - margin, high + margin, n_grid)
+
+
+def tenths(values: np.ndarray) -> np.ndarray:
+    """Where nine marks show how the values lie."""
+    return np.quantile(values, np.linspace(0.1, 0.9, 9))
+
+
+def check_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise ValueError(f"level is {level!r}: give a number between 0 and 1, such as 0.95")
+
+
 def like_fitted(estimator, array: np.ndarray):
     """Rows in the form the estimator was fitted with: a frame, if it knows column names."""
     if not hasattr(estimator, "feature_names_in_"):

@@ -82,13 +82,9 @@ class DecisionMapDisplay(Display):
         DecisionMapDisplay
         """
         names, values = asking.input_names(estimator, X), asking.as_array(X)
-        if values.shape[1] < 2:
-            raise ValueError("a decision map needs at least two inputs, X has one")
-        i, j = (asking.input_index(feature, names) for feature in features)
-        if i == j:
-            raise ValueError(f"features are {features}: give two different inputs")
-        sides = [_padded(values[:, column], n_grid) for column in (i, j)]
-        rows = np.tile(np.median(values, axis=0), (n_grid * n_grid, 1))
+        i, j = asking.input_pair(features, names)
+        sides = [asking.padded_span(values[:, column], n_grid) for column in (i, j)]
+        rows, note = asking.held_fixed(values, n_grid * n_grid)
         rows[:, i], rows[:, j] = (side.ravel() for side in np.meshgrid(*sides))
         stated = np.asarray(estimator.predict_proba(asking.like_fitted(estimator, rows)))
         points = None
@@ -103,7 +99,7 @@ class DecisionMapDisplay(Display):
             classes=np.asarray(estimator.classes_),
             names=(names[i], names[j]),
             points=points,
-            note="other inputs at their medians" if values.shape[1] > 2 else "",
+            note=note if values.shape[1] > 2 else "",
         ).plot(ax)
 
     def _draw(self, ax):
@@ -127,7 +123,7 @@ class DecisionMapDisplay(Display):
         )  # fmt: skip
         style.say(ax, self.note)
         if self.points is not None or len(self.classes) > 2:
-            ax.legend(title="class", loc="best")
+            style.legend_below(ax, min(len(self.classes), 5))
 
     def _two(self, ax):
         stated = self.probabilities[..., 1]
@@ -167,12 +163,6 @@ class DecisionMapDisplay(Display):
                     ax.contour(self.x, self.y, lead, levels=[0], colors=style.BLACK, linewidths=1.2)
                 )
         return colours
-
-
-def _padded(values, n_grid):
-    low, high = values.min(), values.max()
-    margin = 0.06 * (high - low) or 1.0
-    return np.linspace(low - margin, high + margin, n_grid)
 
 
 @dataclass

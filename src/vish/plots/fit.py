@@ -137,9 +137,8 @@ class FitDisplay(Display):
             return cls(**_pooled(estimator, X, along, y, level, target), **shared).plot(ax)
         alone = values.shape[1] == 1
         # Along a slice the rarest values would leave most of the picture empty of data.
-        ends = (along.min(), along.max()) if alone else np.quantile(along, [0.005, 0.995])
-        grid = np.linspace(ends[0], ends[1], n_grid)
-        rows, note = _others(values, n_grid, at)
+        grid = asking.span(along, n_grid, whole=alone)
+        rows, note = asking.held_fixed(values, n_grid, at)
         rows[:, column] = grid
         table = asking.like_fitted(estimator, rows)
         centre, centre_name, bands = _centre_and_bands(estimator, table, level, target)
@@ -153,7 +152,7 @@ class FitDisplay(Display):
             bands=bands,
             centre_name=centre_name,
             points=points,
-            rug=None if alone else _tenths(along),
+            rug=None if alone else asking.tenths(along),
             note="" if alone else note,
             **shared,
         ).plot(ax)
@@ -179,36 +178,16 @@ class FitDisplay(Display):
             self.grid, self.centre, color=style.BLUE, linewidth=2, label=self.centre_name
         )
         if self.rug is not None:
-            (self.rug_,) = ax.plot(
-                self.rug, np.full(len(self.rug), 0.012), linestyle="none", marker="|",
-                color=style.BLACK, markersize=8, transform=ax.get_xaxis_transform(),
-                label="tenths of the data", clip_on=False,
-            )  # fmt: skip
+            self.rug_ = style.rug(ax, self.rug)
         ax.margins(x=0.01)
         ax.set(xlabel=style.short(self.name, 60), ylabel=style.short(self.target_name, 60))
         style.say(ax, self.note)
         style.legend_below(ax, 3 if len(ax.get_legend_handles_labels()[0]) > 4 else 4)
 
 
-def _others(values, n_grid, at):
-    """Rows for the grid, this input still to be set, and in words where the others are."""
-    if isinstance(at, str):
-        if at != "median":
-            raise ValueError(f'at is {at!r}: choose "median" or "rows", or give a row')
-        return np.tile(np.median(values, axis=0), (n_grid, 1)), "other inputs at their medians"
-    row = np.asarray(at, dtype=float)
-    if row.shape != values.shape[1:]:
-        raise ValueError(f"at has shape {row.shape}: give one number per input")
-    return np.tile(row, (n_grid, 1)), "other inputs held fixed"
-
-
-def _tenths(along):
-    return np.quantile(along, np.linspace(0.1, 0.9, 9))
-
-
 def _pooled(estimator, X, along, y, level, target):
     """Predictions of rows with like values, pooled into one distribution for each bin."""
-    _check_level(level)
+    asking.check_level(level)
     order = np.argsort(along, kind="stable")
     bins = np.array_split(order, np.clip(len(order) // 50, 1, 40))
     sample = [rows[asking.thinned(len(rows), 250)] for rows in bins]
@@ -227,19 +206,14 @@ def _pooled(estimator, X, along, y, level, target):
         "centre_name": "median",
         "points": None if y is None else (grid, np.array([np.median(y[rows]) for rows in bins])),
         "points_name": "observed median",
-        "rug": _tenths(along),
+        "rug": asking.tenths(along),
         "note": "rows with like values, other inputs as they are",
     }
 
 
-def _check_level(level):
-    if not 0 < level < 1:
-        raise ValueError(f"level is {level!r}: give a number between 0 and 1, such as 0.95")
-
-
 def _centre_and_bands(estimator, table, level, target):
     """The line, its name and the bands, widest first."""
-    _check_level(level)
+    asking.check_level(level)
     share, reach = f"{100 * level:g} %", ndtri((1 + level) / 2)
     ends = asking.quantiles(estimator, table, [(1 - level) / 2, (1 + level) / 2], target)
     wide = Band(f"{share} of observations", *ends.T)

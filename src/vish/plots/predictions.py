@@ -265,16 +265,19 @@ class CalibrationDisplay(Display):
         ax.legend(loc="upper left")
 
     def _pit(self, ax):
-        edges, shares = self._ends(0), np.diff(self._ends(1))
+        # Twenty bars, where there are levels for forty: bars of few rows are all noise.
+        step = 2 if len(self.levels) == 39 else 1
+        edges, shares = self._ends(0)[::step], np.diff(self._ends(1)[::step])
         widths = np.diff(edges)
         low, high = (binom.ppf(tail, self.n_rows, widths) / self.n_rows for tail in (0.025, 0.975))
-        self.line_ = ax.stairs(
-            shares / widths, edges, fill=True, color=style.BLUE, alpha=0.55, label="observed"
-        )
         self.chance_ = ax.fill_between(
             edges, *(np.append(end / widths, end[-1] / widths[-1]) for end in (low, high)),
-            step="post", color=style.GREY, alpha=0.4, linewidth=0, label="by chance",
+            step="post", color=style.GREY, alpha=0.3, linewidth=0, label="by chance",
         )  # fmt: skip
+        ax.stairs(shares / widths, edges, fill=True, color=style.BLUE, alpha=0.2)
+        self.line_ = ax.stairs(
+            shares / widths, edges, color=style.BLUE, linewidth=1.8, label="observed"
+        )
         self.diagonal_ = ax.axhline(
             1, color=style.BLACK, linewidth=1, linestyle="--", label="calibrated"
         )

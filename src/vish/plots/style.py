@@ -46,7 +46,9 @@ def axes(ax=None, size=(6.0, 4.2), n_panels: int = 1) -> Iterator:
         raise ImportError("pictures need matplotlib: pip install 'vish[plot]'") from error
     with plt.rc_context(_SETTINGS):
         if ax is None:
-            _, ax = plt.subplots(ncols=n_panels, figsize=size, layout="constrained")
+            figure: Any
+            figure, ax = plt.subplots(ncols=n_panels, figsize=size, layout="constrained")
+            figure.get_layout_engine().set(wspace=0.06)
         elif n_panels > 1 and np.shape(ax) != (n_panels,):
             raise ValueError(f"this picture has {n_panels} panels: give as many axes, in a list")
         yield ax
@@ -80,6 +82,23 @@ def say(ax, note: str) -> None:
     """A remark above the axes: what was held fixed, for example."""
     if note:
         ax.set_title(note, loc="left", fontsize=9, color=GREY)
+
+
+def circle(centre, radius: float):
+    """An outline."""
+    from matplotlib.patches import Circle
+
+    return Circle(centre, radius, fill=False, edgecolor=GREY, linewidth=0.8)
+
+
+def rug(ax, values):
+    """Marks at the foot of the picture that show where there are data."""
+    (marks,) = ax.plot(
+        values, np.full(len(values), 0.012), linestyle="none", marker="|", color=BLACK,
+        markersize=8, transform=ax.get_xaxis_transform(), label="tenths of the data",
+        clip_on=False,
+    )  # fmt: skip
+    return marks
 
 
 def legend_below(ax, n_columns: int) -> None:

@@ -12,30 +12,8 @@ from vish.likelihoods import SinhArcsinh, Warped
 from vish.sphere import HarmonicBasis
 
 
-@pytest.fixture(autouse=True)
-def _close_figures():
-    import matplotlib.pyplot as plt
-
-    plt.switch_backend("Agg")
-    yield
-    plt.close("all")
-
-
-@pytest.fixture(scope="module")
-def table():
-    rng = np.random.default_rng(0)
-    X = rng.uniform(-2, 2, (400, 3))
-    return X, X[:, 0] + np.sin(2 * X[:, 1]) + 0.3 * rng.normal(size=400)
-
-
-@pytest.fixture(scope="module")
-def model(table):
-    return VISHRegressor(degree=3, rank=None, n_starts=1).fit(*table)
-
-
 def texts_overlap(figure, texts):
     """Whether two of the texts share pixels, or one leaves the figure."""
-    figure.canvas.draw()
     boxes = [text.get_window_extent() for text in texts if text.get_text()]
     page = figure.bbox.padded(1)
     corners = [(box.x0, box.y0) for box in boxes] + [(box.x1, box.y1) for box in boxes]
@@ -72,18 +50,24 @@ def all_displays(model, table):
     yield plots.DecisionMapDisplay.from_estimator(three, X, features=(1, 2), n_grid=20)
     yield plots.ReliabilityDisplay.from_estimator(classifier, X, y > 0)
     yield plots.ReliabilityDisplay.from_estimator(three, X, np.digitize(y, [-0.5, 0.5]))
+    yield plots.CoverageDisplay.from_estimator(model, X, y)
+    yield plots.EffectDisplay.from_estimator(model, X, feature=1)
+    yield plots.PairEffectDisplay.from_estimator(model, X, n_grid=5, target_name="x$1$" * 9)
+    yield plots.SurfaceDisplay.from_estimator(model, X, y, n_grid=9)
+    yield plots.HarmonicsDisplay.from_degree(3)
 
 
 def test_every_picture_is_whole(model, table):
     seen = set()
     for display in all_displays(model, table):
         seen.add(type(display).__name__)
-        ax = display.ax_
-        below = [ax.xaxis.label, ax.title, *labels_in_view(ax.xaxis)]
-        assert not texts_overlap(display.figure_, below), type(display)
-        assert not texts_overlap(display.figure_, [ax.yaxis.label, *labels_in_view(ax.yaxis)])
-        if ax.get_legend() is not None:
-            assert not texts_overlap(display.figure_, ax.get_legend().get_texts())
+        display.figure_.canvas.draw()  # only then texts have their places
+        for ax in display.figure_.axes:  # panels, and keys of colours
+            below = [ax.xaxis.label, ax.title, *labels_in_view(ax.xaxis)]
+            assert not texts_overlap(display.figure_, below), type(display)
+            assert not texts_overlap(display.figure_, [ax.yaxis.label, *labels_in_view(ax.yaxis)])
+            if ax.get_legend() is not None:
+                assert not texts_overlap(display.figure_, ax.get_legend().get_texts())
     assert seen == set(plots.__all__)
 
 
@@ -297,6 +281,31 @@ def test_decision_map_asks_the_classifier(table):
             lambda m, X, y: plots.DecisionMapDisplay.from_estimator(m, X[:, :1]),
             ValueError,
             "at least two inputs",
+        ),
+        (
+            lambda m, X, y: plots.CoverageDisplay.from_estimator(m, X, y, levels=[50, 95]),
+            ValueError,
+            "level is 50.0",
+        ),
+        (
+            lambda m, X, y: plots.CoverageDisplay.from_bands(y, X, X, [0.5]),
+            ValueError,
+            "lower has shape",
+        ),
+        (
+            lambda m, X, y: plots.SurfaceDisplay.from_estimator(m, X, std="noise"),
+            ValueError,
+            "observation or function",
+        ),
+        (
+            lambda m, X, y: plots.SurfaceDisplay.from_estimator(m, X, ax=[]),
+            ValueError,
+            "2 panels",
+        ),
+        (
+            lambda m, X, y: plots.EffectDisplay.from_estimator(LinearRegression().fit(X, y), X),
+            TypeError,
+            "PartialDependenceDisplay",
         ),
         (
             lambda m, X, y: plots.EvidenceTraceDisplay.from_estimator(object()),
