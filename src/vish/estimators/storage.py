@@ -63,6 +63,20 @@ def load(path: Any) -> Any:
     ------
     ModelFileError
         If the file is not a model, or any byte of it has changed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> import vish
+    >>> X = np.linspace(-1, 1, 50)[:, None]
+    >>> model = vish.VISHRegressor(degree=2).fit(X, X[:, 0] ** 2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(Path(folder) / "model.vish")
+    ...     again = vish.load(Path(folder) / "model.vish")
+    >>> bool(np.array_equal(again.predict(X), model.predict(X)))
+    True
     """
     return load_with_header(path)[0]
 

@@ -24,7 +24,17 @@ _FULL_DEGREES = 4096  # where a Mercer sum that does not converge is cut
 
 
 class Kernel(ABC):
-    """A zonal kernel. Use one of the kernels, or subclass `LevelKernel` for your own."""
+    """A zonal kernel. Use one of the kernels, or subclass `LevelKernel` for your own.
+
+    Examples
+    --------
+    >>> from vish.kernels import Kernel, Matern
+    >>> kernel = Matern(1.5) + Matern(0.5)
+    >>> isinstance(kernel, Kernel)
+    True
+    >>> kernel.spectrum(dimension=3, degree=4).shape
+    (5,)
+    """
 
     learned: ClassVar[tuple[str, ...]] = ("variance",)
     bounds: ClassVar[dict[str, tuple[float, float]]] = {

@@ -29,7 +29,15 @@ _OFFSETS, _STEPS = np.sinh(_U), np.cosh(_U) * (_U[1] - _U[0])
 
 
 class Expectation(NamedTuple):
-    """E_q[log p] of every row, and its derivatives by latent."""
+    """E_q[log p] of every row, and its derivatives by latent.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vish.likelihoods import Poisson
+    >>> Poisson().expectations(np.array([2.0]), np.zeros((1, 1)), np.ones((1, 1))).slope.round(3)
+    array([[0.351]])
+    """
 
     value: np.ndarray  # [n]
     slope: np.ndarray  # g, [n, K]

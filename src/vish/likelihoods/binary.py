@@ -48,6 +48,16 @@ class Bernoulli(Likelihood):
     Parameters
     ----------
     link : {"logit", "probit"}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from vish import VISHClassifier
+    >>> from vish.likelihoods import Bernoulli
+    >>> X, y = make_moons(200, noise=0.2, random_state=0)
+    >>> model = VISHClassifier(degree=3, rank=None, likelihood=Bernoulli("probit")).fit(X, y)
+    >>> bool(model.score(X, y) > 0.9)
+    True
     """
 
     link: str = "logit"
@@ -139,6 +149,17 @@ class Ordinal(Likelihood):
     ----------
     gaps : tuple of float
         K - 2 positive distances between neighbouring cuts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vish import VISHRegressor
+    >>> from vish.likelihoods import Ordinal
+    >>> x = np.linspace(-1, 1, 300)
+    >>> stars = np.digitize(x + 0.2 * np.sin(40 * x), [-0.4, 0.4])  # 0, 1 or 2
+    >>> model = VISHRegressor(degree=2, likelihood=Ordinal(gaps=(1.0,))).fit(x[:, None], stars)
+    >>> model.predict_quantiles([[-0.9], [0.0], [0.9]], [0.5])[:, 0]
+    array([0., 1., 2.])
     """
 
     gaps: tuple[float, ...] = (1.0,)

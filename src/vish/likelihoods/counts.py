@@ -37,6 +37,20 @@ class Poisson(_Counts):
 
     With an exposure E per row (time, population), give the rate y / E as the target and E
     as the sample weight: the likelihood is the same.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vish import VISHRegressor
+    >>> from vish.likelihoods import Poisson
+    >>> rng = np.random.default_rng(0)
+    >>> x = np.linspace(-1, 1, 500)
+    >>> counts = rng.poisson(np.exp(1 + x))
+    >>> model = VISHRegressor(degree=1, likelihood=Poisson()).fit(x[:, None], counts)
+    >>> bool(abs(model.predict([[0.0]])[0] - np.e) < 0.3)
+    True
+    >>> model.predict_quantiles([[0.0]], [0.05, 0.95])  # counts
+    array([[0., 6.]])
     """
 
     def log_density(self, y, f):
@@ -66,6 +80,18 @@ class NegativeBinomial(_Counts):
     ----------
     shape : float
         r; learned.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vish import VISHRegressor
+    >>> from vish.likelihoods import NegativeBinomial
+    >>> rng = np.random.default_rng(0)
+    >>> x = np.linspace(-1, 1, 1000)
+    >>> counts = rng.poisson(np.exp(2 + x) * rng.gamma(2.0, 1 / 2, size=1000))
+    >>> model = VISHRegressor(degree=1, likelihood=NegativeBinomial()).fit(x[:, None], counts)
+    >>> bool(1.5 < model.likelihood_.shape < 2.5)
+    True
     """
 
     shape: float = 1.0

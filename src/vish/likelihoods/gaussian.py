@@ -124,6 +124,19 @@ class Warped:
         The family of maps, and where its parameters start.
     noise, variance
         As for `Gaussian`, for z.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vish import VISHRegressor
+    >>> from vish.likelihoods import SinhArcsinh, Warped
+    >>> rng = np.random.default_rng(0)
+    >>> x = np.linspace(-1, 1, 500)
+    >>> y = np.exp(x + 0.5 * rng.normal(size=500))  # skewed
+    >>> model = VISHRegressor(degree=1, likelihood=Warped(SinhArcsinh())).fit(x[:, None], y)
+    >>> low, middle, high = model.predict_quantiles([[0.0]], [0.025, 0.5, 0.975])[0]
+    >>> bool(high - middle > 2 * (middle - low))
+    True
     """
 
     warp: SinhArcsinh = field(default_factory=SinhArcsinh)

@@ -27,7 +27,26 @@ _N_DRAWS = 128
 
 @dataclass(frozen=True)
 class Softmax(Likelihood):
-    """Classes 0..K-1 with probabilities softmax(f), one latent function per class."""
+    """Classes 0..K-1 with probabilities softmax(f), one latent function per class.
+
+    `VISHClassifier` takes it where there are more than two classes.
+
+    Parameters
+    ----------
+    n_classes : int
+        K.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vish.likelihoods import Softmax
+    >>> likelihood = Softmax(3)
+    >>> latent = np.array([[2.0, 0.0, 0.0]])
+    >>> likelihood.probabilities(latent, np.zeros((1, 3))).round(3)
+    array([[0.787, 0.107, 0.107]])
+    >>> likelihood.probabilities(latent, np.full((1, 3), 9.0)).round(1)  # unsure: nearer to even
+    array([[0.5, 0.2, 0.2]])
+    """
 
     n_classes: int = 3
     location_scale: ClassVar[bool] = False
