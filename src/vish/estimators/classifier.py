@@ -157,6 +157,8 @@ class VISHClassifier(ClassifierMixin, BaseEstimator):
         ):
             found = total(source, Classes.of_chunk, 1, done)
         classes = np.array([] if found is None else found.found)
+        if classes.dtype == float and (classes == np.rint(classes)).all():
+            classes = classes.astype(int)  # sources give numbers as floats
         if len(classes) < 2:
             raise ValueError(
                 f"the target holds one class only, {classes[0]!r}: a classifier needs at least two"

@@ -14,7 +14,7 @@ from vish.inference.posterior import Posterior
 from vish.inference.sources import ArraySource
 
 _FACTORS = np.logspace(0.0, 1.5, 31)  # of the noise
-_LEAST_GAIN = 3.0  # of log density, to believe in a larger noise
+_LOG_FACTOR_SPREAD = 0.3  # standard deviation of a prior on the log of the factor
 _STANDARD_ERRORS = 2.0  # by which one kind must be worse than another to be given up
 
 
@@ -45,10 +45,8 @@ def try_on(rows: ArraySource, setting: Setting, point: Hyperparameters, degree: 
     variances = moments.variance + factors[:, None, None] * noise
     densities = -0.5 * (np.log(2 * np.pi * variances) + errors / variances).sum(axis=2)
     densities = omega * (densities + geometry.log_slope(rows.y))  # [factors, n]
-    totals = densities.sum(axis=1)
-    best = int(np.argmax(totals))
-    if totals[best] < totals[0] + _LEAST_GAIN:
-        best = 0
+    prior = -((np.log(factors) / _LOG_FACTOR_SPREAD) ** 2) / 2
+    best = int(np.argmax(densities.sum(axis=1) + prior))
     return Trial(point, degree, densities[best], float(factors[best]))
 
 

@@ -1,0 +1,71 @@
+"""Rows held out: their density is that of the fitted model, and they show what overfits."""
+
+import numpy as np
+import pytest
+
+from vish import VISHRegressor
+from vish.estimators.fitting import make_setting
+from vish.inference.holdout import Trial, trusted, try_on
+from vish.inference.objective import Hyperparameters
+from vish.inference.sources import ArraySource
+from vish.kernels import Matern
+from vish.likelihoods import Gaussian
+
+N, HELD = 120, 40
+
+
+def problem(rng, noise="constant", weights=None):
+    """A setting of some rows, the others, and hyperparameters."""
+    X = rng.standard_normal((N + HELD, 3))
+    y = np.sin(X[:, :1]) + 0.3 * rng.standard_normal((N + HELD, 1))
+    setting = make_setting(ArraySource(X[:N], y[:N]), noise, VISHRegressor())
+    point = Hyperparameters(np.array([0.6, 0.2, 0.3]), Matern(1.5, 0.7, 2.0), np.array([0.2]))
+    return setting, ArraySource(X[N:], y[N:], weights), point
+
+
+@pytest.mark.parametrize("noise", ["constant", "radial"])
+def test_density_is_that_of_the_estimator(rng, noise):
+    setting, held, point = problem(rng, noise)
+    model = VISHRegressor(
+        point.kernel, likelihood=Gaussian(noise=noise, variance=0.2), degree=3,
+        relevance=point.relevance, scaling=(setting.centre, setting.scale), optimize=False,
+    ).fit(setting.source.X, setting.source.y[:, 0])  # fmt: skip
+    trial = try_on(held, setting, point, 3)
+    assert trial.optimism == 1.0
+    expected = model.log_density(held.X, held.y[:, 0]) + np.log(setting.target_scale)
+    np.testing.assert_allclose(trial.log_densities, expected, rtol=0, atol=2e-3)  # mean relearned
+
+
+def test_a_weight_is_a_repetition(rng):
+    setting, held, point = problem(rng)
+    weights = rng.integers(1, 4, HELD)
+    weighted = try_on(ArraySource(held.X, held.y, weights.astype(float)), setting, point, 3)
+    rows = np.repeat(np.arange(HELD), weights)
+    repeated = try_on(ArraySource(held.X[rows], held.y[rows]), setting, point, 3)
+    assert weighted.optimism == repeated.optimism
+    np.testing.assert_allclose(weighted.log_densities.sum(), repeated.log_densities.sum())
+
+
+def test_noise_that_is_too_small_shows(rng):
+    setting, held, point = problem(rng)
+    small = Hyperparameters(point.relevance, point.kernel, np.array([0.02]))
+    assert 2 < try_on(held, setting, small, 3).optimism < 12
+
+
+def test_no_rows_held_out_say_nothing(rng):
+    setting, held, point = problem(rng)
+    trial = try_on(ArraySource(held.X[:0], held.y[:0]), setting, point, 3)
+    assert trial.optimism == 1.0
+    assert trusted([trial, trial]) == [trial, trial]
+
+
+def test_only_what_is_clearly_worse_is_given_up(rng):
+    point = problem(rng)[2]
+    good = rng.normal(-1.0, 0.5, 200)
+    best, near, far = (
+        Trial(point, 3, good + shift, 1.0)
+        for shift in (0.0, rng.normal(-0.01, 0.5, 200), rng.normal(-0.5, 0.5, 200))
+    )
+    kept = trusted([far, near, best])
+    assert [t is far for t in kept] == [False, False]
+    assert len(kept) == 2
