@@ -17,6 +17,7 @@ from vish.cli.errors import BadInput, one_line
 
 _CODES = "Exit codes: 0 done, 1 failed, 2 bad input, 130 interrupted."
 _INTERRUPTED = "interrupted: nothing was written"
+_PAPER_INTERRUPTED = "interrupted: the runs that are done are kept, the same command goes on"
 
 app = typer.Typer(
     name="vish",
@@ -289,6 +290,27 @@ def inspect(model: Model, as_json: Json = False, quiet: Quiet = False) -> None:
     talk.result(result, lambda: show_model(result))
 
 
+@app.command(epilog="Example: vish report houses.vish held-back.csv --out report.html")
+def report(
+    model: Model,
+    data: DataFiles,
+    out: Annotated[str, typer.Option(help="Where to write the page: .html.")],
+    target: TargetName = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a page that says whether to trust a model, with pictures and a what-if panel.
+
+    DATA are rows with a known target, best ones that the model has not learned from.
+    """
+    from vish.cli.reporting import report as run
+
+    talk = _talk(as_json, quiet)
+    result = run(model, data, out, target, talk)
+    text = f"{out}: {result['verdict']} ({result['bytes']:,} bytes, {result['seconds']:.1f} s)"
+    talk.result(result, lambda: print(text))
+
+
 @app.command(epilog="Example: vish demo --rows 20000")
 def demo(
     rows: Annotated[int | None, typer.Option(help="Use so many flights.")] = None,
@@ -301,6 +323,57 @@ def demo(
 
     talk = _talk(as_json, quiet)
     talk.result(run_demo(rows, out, as_json or quiet))
+
+
+@app.command(
+    epilog="Examples: vish paper uci --data ../shared/data --splits 1 --methods vish,a-vff,svgp | "
+    "vish paper airline --sizes 10000 | vish paper figures"
+)
+def paper(
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="WHAT",
+            help="uci, airline, timing (at the paper's size, synthetic), susy, banana, figures, "
+            "all; tables writes those again.",
+        ),
+    ],
+    data: Annotated[
+        str | None, typer.Option(help="Folder of data sets; VISH_DATA by default.")
+    ] = None,
+    splits: Annotated[
+        int | None, typer.Option(help="How many; the paper's number by default.", min=1)
+    ] = None,
+    methods: Annotated[
+        list[str] | None, typer.Option(help="Of vish,vish-paper,gpr,svgp,...; all by default.")
+    ] = None,
+    sizes: Annotated[
+        list[str] | None, typer.Option(help="Rows of airline and timing: 10000,100000,all.")
+    ] = None,
+    out: Annotated[str, typer.Option(help="Folder for results, tables, figures.")] = "paper-output",
+    limit: Annotated[float, typer.Option(help="Seconds for one run.", min=1)] = 3600,
+    budget: Annotated[
+        float, typer.Option(help="Seconds of learning for SVGP and networks.", min=1)
+    ] = 600,
+    retry: Annotated[bool, typer.Option("--retry", help="Run again what failed.")] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run the paper's experiments, with every method in it; tables and figures.
+
+    Each run has its own process; results are kept, so that it can be interrupted at any time.
+    """
+    from vish.paper.command import PaperOptions
+    from vish.paper.command import run as run_paper
+
+    talk = _talk(as_json, quiet)
+    options = PaperOptions(
+        what, data, out, splits, _names(methods), _sizes(sizes), limit, budget, retry
+    )
+    result = run_paper(options, talk.line)
+    text = f"{result['runs']:,} runs, {result['not_done']:,} of them not done"
+    files = ", ".join(result["tables"] + result["figures"]) or "no tables yet"
+    talk.result(result, lambda: print(f"{text}: {files}"))
 
 
 @app.command(epilog="Example: vish bench harmonics")
@@ -351,6 +424,17 @@ def _periods(given: list[str] | None) -> dict[str, float] | None:
     return periods or None
 
 
+def _sizes(given: list[str] | None) -> list[int] | None:
+    """Numbers of rows; 0 is all."""
+    names = _names(given)
+    if names is None:
+        return None
+    wrong = [name for name in names if name != "all" and not name.isdigit()]
+    if wrong:
+        raise BadInput(f"--sizes has {wrong[0]!r}: give numbers of rows, or all")
+    return [0 if name == "all" else int(name) for name in names]
+
+
 def _degree(text: str) -> int | None:
     if text == "auto":
         return None
@@ -368,13 +452,13 @@ def run(arguments: Sequence[str] | None = None) -> int:
     try:
         code = app(given, standalone_mode=False, prog_name="vish")
         if code == 130:  # Typer hears Ctrl-C first
-            return _failed(_INTERRUPTED, 130, given)
+            return _failed(_interrupted(given), 130, given)
         return code if isinstance(code, int) else 0
     except BrokenPipeError:  # `| head` has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (KeyboardInterrupt, typer.Abort):
-        return _failed(_INTERRUPTED, 130, given)
+        return _failed(_interrupted(given), 130, given)
     except BadInput as error:
         return _failed(one_line(error), 2, given)
     except ImportError as error:
@@ -399,6 +483,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
             raise
         text = f"defect: {type(error).__name__}: {one_line(error)}"
         return _failed(f"{text}; VISH_DEBUG=1 shows where, please report it", 1, given)
+
+
+def _interrupted(given: list[str]) -> str:
+    return _PAPER_INTERRUPTED if given[:1] == ["paper"] else _INTERRUPTED
 
 
 def _failed(text: str, code: int, given: list[str]) -> int:

@@ -97,7 +97,7 @@ def data_sets(experiment: str, place: Place, sizes: Sequence[int] | None) -> lis
         wanted = sizes or [*(size for size in airline.SIZES if size < n), n]
         return [f"{source}/{size or n}" for size in wanted]
     if experiment == "timing":
-        return [f"synthetic/{size}" for size in sizes or [airline.PAPER_ROWS]]
+        return [f"synthetic/{size or airline.PAPER_ROWS}" for size in sizes or [0]]
     if experiment == "susy":
         return [splits.susy_source(place.data)]
     return ["banana"]

@@ -96,7 +96,7 @@ def uci(folder: Path, name: str, split: int) -> Split:
 
 
 def susy_source(folder: Path) -> str:
-    """"susy" when the file of five million rows is there, "susy-10k" for the subset."""
+    """ "susy" when the file of five million rows is there, "susy-10k" for the subset."""
     return "susy" if _susy_file(folder / "susy") else "susy-10k"
 
 

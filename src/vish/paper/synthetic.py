@@ -68,9 +68,7 @@ def _block(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     air_time = np.round(18 + distance / 7.6 + rng.gamma(4.0, 4.0, _BLOCK) - 16)
     air_time = np.maximum(air_time, 10)
     evening = rng.random(_BLOCK) < 0.55
-    departure = np.where(
-        evening, rng.normal(1010, 170, _BLOCK), rng.normal(530, 130, _BLOCK)
-    )
+    departure = np.where(evening, rng.normal(1010, 170, _BLOCK), rng.normal(530, 130, _BLOCK))
     departure = np.clip(np.round(departure), 1, 1440)
     arrival = (departure + air_time + rng.gamma(6.0, 4.0, _BLOCK) + rng.integers(-2, 3, _BLOCK) * 60
                * (distance > 800))  # fmt: skip

@@ -9,6 +9,8 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -17,9 +19,9 @@ import numpy as np
 
 from vish.paper.jobs import Job, Place, load, training
 from vish.paper.methods import METHODS
+from vish.paper.methods.base import Fitted, Training
 
 PACKAGES = ("vish", "numpy", "scipy", "numba", "scikit-learn")
-_PEERS = {"torch": "torch", "gpytorch": "gpytorch", "lightgbm": "lightgbm"}
 
 
 def run(job: Job, place: Place) -> dict[str, Any]:
@@ -27,9 +29,10 @@ def run(job: Job, place: Place) -> dict[str, Any]:
     rows = load(job, place)
     method = METHODS[job.method]
     given = training(job, rows)
-    warm_up(job, given)
+    fit = method.load()
+    warm_up(job, fit, given)
     start = time.perf_counter()
-    fitted = method.fit(given)
+    fitted = fit(given)
     learned = time.perf_counter()
     prediction = fitted.predict(rows.X_test, rows.y_test)
     end = time.perf_counter()
@@ -56,13 +59,11 @@ def run(job: Job, place: Place) -> dict[str, Any]:
     }
 
 
-def warm_up(job: Job, given) -> None:
+def warm_up(job: Job, fit: Callable[[Training], Fitted], given: Training) -> None:
     """Compile what is compiled: the first fit of a process is not what a fit costs."""
     if job.experiment in ("airline", "timing") and job.method.startswith("vish"):
-        from dataclasses import replace
-
         few = replace(given, X=given.X[:500], y=given.y[:500])
-        METHODS[job.method].fit(few).predict(few.X, few.y)
+        fit(few).predict(few.X, few.y)
 
 
 def peak_memory() -> float:
@@ -79,7 +80,7 @@ def peak_memory() -> float:
 
 def versions(needs: tuple[str, ...]) -> dict[str, str]:
     found = {"python": sys.version.split()[0]}
-    for package in (*PACKAGES, *(_PEERS[name] for name in needs)):
+    for package in (*PACKAGES, *needs):
         try:
             found[package] = version(package)
         except PackageNotFoundError:

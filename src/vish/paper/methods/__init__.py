@@ -1,5 +1,6 @@
 """The methods of the paper by name, and what each is given and gives."""
 
+from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from typing import NamedTuple
@@ -20,16 +21,17 @@ class Method(NamedTuple):
         """Packages that are not installed."""
         return [name for name in self.needs if find_spec(name) is None]
 
-    def fit(self, training: Training) -> Fitted:
+    def load(self) -> Callable[[Training], Fitted]:
+        """The function, with the packages it uses: loading them is not fitting."""
+        for name in self.needs:
+            import_module(name)
         module, _, function = self.home.partition(":")
-        return getattr(import_module(f"vish.paper.methods.{module}"), function)(training)
+        return getattr(import_module(f"vish.paper.methods.{module}"), function)
 
 
 _BOTH = ("regression", "classes")
 METHODS = {
-    "vish": Method(
-        "spherical:best", "VISH: degree, map and noise chosen by evidence", tasks=_BOTH
-    ),
+    "vish": Method("spherical:best", "VISH: degree, map and noise chosen by evidence", tasks=_BOTH),
     "vish-warped": Method("spherical:warped", "the same with a learned warp of the target"),
     "vish-paper": Method(
         "spherical:as_in_the_paper",

@@ -43,7 +43,7 @@ def spherical_model(degree: int) -> VISHClassifier:
 
 def fourier(training: Training) -> Fitted:
     """Kronecker VFF with as many frequencies per input as the degree says."""
-    X, y, likelihood = training.X, training.y[:, None], Bernoulli()
+    X, y, likelihood = training.X, training.y, Bernoulli()
     lowest, highest = X.min(axis=0), X.max(axis=0)
     margin = FREE * (highest - lowest)
     prior = KroneckerPrior(

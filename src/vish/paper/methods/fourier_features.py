@@ -12,7 +12,7 @@ plus terms in g, g', g'' at a (appendix A there); at a, cosines have the values
 :math:`(1, 0, -\omega^2)` and sines :math:`(0, \omega, 0)`.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -87,7 +87,7 @@ class MaternPrior(NamedTuple):
         diagonal = (self.basis.upper - self.basis.lower) / 2 / density
         diagonal = np.concatenate([2 * diagonal[:1], diagonal[1:], diagonal[1:]])
         one, square, slope = np.ones(F), w**2 / decay**2, w[1:] / decay
-        columns = {
+        by_smoothness: dict[float, list[tuple[Any, Any]]] = {
             0.5: [(one, None)],
             1.5: [(one, None), (None, slope)],
             # 9/8 g^2 + 3/(4 lambda^2) g g'' + 9/(8 lambda^4) g''^2, as two squares
@@ -96,7 +96,8 @@ class MaternPrior(NamedTuple):
                 (square, None),
                 (None, np.sqrt(3) * slope),
             ],
-        }[self.nu]
+        }
+        columns = by_smoothness[self.nu]
         factor = np.zeros((self.basis.n_features, len(columns)), dtype=diagonal.dtype)
         for column, (cosines, sines) in enumerate(columns):
             if cosines is not None:

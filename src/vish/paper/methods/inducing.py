@@ -52,7 +52,7 @@ def svgp(training: Training) -> Fitted:
         decay.step()
         if time.perf_counter() - started > training.budget:
             break
-    facts = {"M": int(len(model.variational_strategy.inducing_points)), "steps": done}
+    facts: dict = {"M": len(model.variational_strategy.inducing_points), "steps": done}
     if done < steps:
         facts["cut short"] = f"{done / per_epoch:.2g} of {steps / per_epoch:.2g} epochs"
         facts["seconds, extrapolated"] = (time.perf_counter() - started) * steps / done
@@ -95,7 +95,7 @@ def _centres(training: Training) -> np.ndarray:
 
 
 def _model(gpytorch, points, task):
-    class Model(gpytorch.models.ApproximateGP):
+    class Model(gpytorch.models.ApproximateGP):  # type: ignore[name-defined]
         def __init__(self):
             distribution = gpytorch.variational.CholeskyVariationalDistribution(len(points))
             super().__init__(

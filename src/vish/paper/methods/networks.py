@@ -48,9 +48,9 @@ def _fit(training: Training, dropout: float) -> Fitted:
     optimiser = torch.optim.Adam(model.parameters(), lr=RATE)
     batch = 256 if len(y) < MANY_ROWS else 1_000
     patience = PATIENCE if len(y) < MANY_ROWS else 3
-    best, best_loss, since, epoch = copy.deepcopy(model.state_dict()), np.inf, 0, 0
+    best, best_loss, since, epochs = copy.deepcopy(model.state_dict()), np.inf, 0, 0
     started = time.perf_counter()
-    for epoch in range(1, EPOCHS + 1):
+    for _ in range(EPOCHS):
         model.train()
         for rows in kept[torch.randperm(len(kept))].split(batch):
             optimiser.zero_grad()
@@ -59,15 +59,15 @@ def _fit(training: Training, dropout: float) -> Fitted:
         model.eval()
         with torch.no_grad():
             loss = float(measure(model(X[held])[:, 0], y[held]))
-        since += 1
+        since, epochs = since + 1, epochs + 1
         if loss < best_loss:
             best, best_loss, since = copy.deepcopy(model.state_dict()), loss, 0
         if since >= patience or time.perf_counter() - started > training.budget:
             break
     model.load_state_dict(best)
-    facts: dict = {"epochs": epoch}
+    facts: dict = {"epochs": epochs}
     if time.perf_counter() - started > training.budget:
-        facts["cut short"] = f"after {epoch} epochs"
+        facts["cut short"] = f"after {epochs} epochs"
 
     def draws(Z):
         """Outputs, one row for each network drawn.  [S, n]"""

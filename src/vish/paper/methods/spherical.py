@@ -67,7 +67,8 @@ def _regressor(model: VISHRegressor, training: Training) -> Fitted:
         facts["noise"] = likelihood.noise
 
         def predict(X, y):
-            return gaussian(*model.predict(X, return_std=True), y)
+            mean, std = model.predict(X, return_std=True)
+            return gaussian(mean, std, y)
     else:
 
         def predict(X, y):

@@ -1,5 +1,7 @@
 """Boosted trees: LightGBM, stopped early on a tenth of the training rows."""
 
+from typing import Any
+
 import numpy as np
 
 from vish.paper.methods.base import Fitted, Held, Training, classes, gaussian
@@ -17,9 +19,7 @@ def boosted(training: Training) -> Fitted:
 
     parts = Held(training.X, training.y, training.seed)
     kind = lightgbm.LGBMRegressor if training.task == "regression" else lightgbm.LGBMClassifier
-    model = kind(
-        n_estimators=TREES, learning_rate=RATE, random_state=training.seed, verbose=-1
-    )
+    model = kind(n_estimators=TREES, learning_rate=RATE, random_state=training.seed, verbose=-1)
     X_held, y_held = training.X[parts.held], training.y[parts.held]
     model.fit(
         training.X[parts.kept],
@@ -27,7 +27,7 @@ def boosted(training: Training) -> Fitted:
         eval_set=[(X_held, y_held)],
         callbacks=[lightgbm.early_stopping(PATIENCE, verbose=False)],
     )
-    booster = model.booster_  # without feature names, which scikit-learn would ask for
+    booster: Any = model.booster_  # without feature names, which scikit-learn would ask for
     facts = {"trees": int(model.best_iteration_ or TREES)}
     if training.task == "classes":
         return Fitted(lambda X, y: classes(booster.predict(X), y), facts)
