@@ -1,7 +1,6 @@
 """`vish evaluate`: scores with their standard errors, and whether probabilities come true."""
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -9,16 +8,9 @@ from vish.cli.bundle import load_bundle
 from vish.cli.errors import BadInput, one_line
 from vish.cli.rows import Data
 from vish.cli.talk import Talk
+from vish.report.scores import BANDS, class_codes, class_scores, regression_scores
 
-_BANDS = (0.5, 0.8, 0.95)
-_LEVELS = [q for band in _BANDS for q in ((1 - band) / 2, (1 + band) / 2)]
-
-
-class Score(NamedTuple):
-    """A number and its standard error."""
-
-    value: float
-    error: float
+_LEVELS = [q for band in BANDS for q in ((1 - band) / 2, (1 + band) / 2)]
 
 
 def evaluate(model: str, paths: list[str], target: str | None, talk: Talk) -> dict[str, Any]:
@@ -42,7 +34,7 @@ def evaluate(model: str, paths: list[str], target: str | None, talk: Talk) -> di
         raise BadInput(f"{data.where} has no rows with a target: give at least one")
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     with np.errstate(all="ignore"):  # a row far outside may be off by more than squares can hold
-        scores = _regression_scores(columns) if classes is None else _class_scores(columns, classes)
+        scores = regression_scores(columns) if classes is None else class_scores(columns, classes)
     n = len(next(iter(columns.values())))
     return {"model": model, "rows": n, "outside": outside} | scores
 
@@ -50,104 +42,12 @@ def evaluate(model: str, paths: list[str], target: str | None, talk: Talk) -> di
 def _regression(estimator: Any, X: np.ndarray, y: np.ndarray) -> dict[str, np.ndarray]:
     bands = estimator.predict_quantiles(X, _LEVELS)
     columns = {"y": y, "mean": estimator.predict(X), "density": estimator.log_density(X, y)}
-    for i, band in enumerate(_BANDS):
+    for i, band in enumerate(BANDS):
         inside = (bands[:, 2 * i] <= y) & (y <= bands[:, 2 * i + 1])
         columns[f"in{band}"] = inside.astype(float)
     return columns
 
 
-def _regression_scores(columns: dict[str, np.ndarray]) -> dict[str, Any]:
-    residuals = columns["y"] - columns["mean"]
-    mse = _mean(residuals**2)
-    rmse = float(np.sqrt(mse.value))
-    total = float(np.var(columns["y"]))
-    scores = {
-        # the square root is as uncertain as its slope says
-        "RMSE": Score(rmse, mse.error / (2 * rmse) if rmse else 0.0),
-        "MAE": _mean(np.abs(residuals)),
-        "R2": Score(1 - mse.value / total, mse.error / total) if total else None,
-        "NLPD": _mean(-columns["density"]),
-    }
-    bands = [
-        {"stated": band, "covered": share.value, "error": share.error}
-        for band in _BANDS
-        for share in [_share(columns[f"in{band}"])]
-    ]
-    return {"scores": _dicts(scores), "coverage": bands}
-
-
 def _classes(estimator: Any, X: np.ndarray, y: np.ndarray, name: str) -> dict[str, np.ndarray]:
-    classes = list(map(str, estimator.classes_))
-    labels = y.astype(int) if estimator.classes_.dtype.kind in "iu" else y
-    found, places = np.unique(labels.astype(str), return_inverse=True)
-    unknown = sorted(set(found) - set(classes))
-    if unknown:
-        raise BadInput(
-            f"column {name!r} holds the class {str(unknown[0])!r}, which the model does not "
-            f"know: it knows {', '.join(classes)}"
-        )
-    codes = np.array([classes.index(label) for label in found])[places]
+    codes = class_codes(y, estimator.classes_, name)
     return {"code": codes, "chances": estimator.predict_proba(X)}
-
-
-def _class_scores(columns: dict[str, np.ndarray], classes: np.ndarray) -> dict[str, Any]:
-    from vish.metrics import (
-        events_and_probabilities,
-        expected_calibration_error,
-        reliability_bins,
-    )
-
-    codes, chances = columns["code"], np.clip(columns["chances"], 0, 1)
-    own = chances[np.arange(len(codes)), codes]
-    squares = (chances**2).sum(axis=1) - 2 * own + 1
-    scores = {
-        "accuracy": _share((chances.argmax(axis=1) == codes).astype(float)),
-        "log loss": _mean(-np.log(np.maximum(own, 1e-300))),
-        "Brier": _mean(squares / (2 if len(classes) == 2 else 1)),
-    }
-    if len(classes) == 2 and 0 < codes.sum() < len(codes):
-        scores["AUC"] = _area(codes, chances[:, 1])
-    labels = np.arange(len(classes))
-    stated: Any = chances[:, 1] if len(classes) == 2 else chances
-    events, probabilities = events_and_probabilities(codes, stated, labels)
-    counts, frequencies, means = reliability_bins(events, probabilities, 10, np.ones(len(codes)))
-    bins = [
-        {"stated": float(p), "came_true": float(f), "error": _binomial(f, c), "rows": int(c)}
-        for p, f, c in zip(means, frequencies, counts, strict=True)
-        if c
-    ]
-    gap = expected_calibration_error(codes, stated, labels=labels)
-    return {"scores": _dicts(scores), "calibration_error": gap, "reliability": bins}
-
-
-def _mean(values: np.ndarray) -> Score:
-    error = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
-    return Score(float(values.mean()), error)
-
-
-def _share(values: np.ndarray) -> Score:
-    share = float(values.mean())
-    return Score(share, _binomial(share, len(values)))
-
-
-def _binomial(share: float, n: float) -> float:
-    """Standard error of a frequency; not 0 where all rows agree (Agresti and Coull)."""
-    p = (share * n + 2) / (n + 4)
-    return float(np.sqrt(p * (1 - p) / (n + 4)))
-
-
-def _area(events: np.ndarray, scores: np.ndarray) -> Score:
-    """Area under the ROC curve and its error (DeLong, DeLong and Clarke-Pearson, 1988)."""
-    from scipy.stats import rankdata
-
-    positive, negative = scores[events == 1], scores[events == 0]
-    m, n = len(positive), len(negative)
-    ranks = rankdata(np.concatenate([positive, negative]))
-    above = (ranks[:m] - rankdata(positive)) / n  # of each positive: negatives below it
-    below = 1 - (ranks[m:] - rankdata(negative)) / m
-    spread = sum(np.var(v, ddof=1) / len(v) for v in (above, below) if len(v) > 1)
-    return Score(float(above.mean()), float(np.sqrt(spread)))
-
-
-def _dicts(scores: Mapping[str, Score | None]) -> dict[str, Any]:
-    return {k: {"value": s.value, "error": s.error} for k, s in scores.items() if s is not None}

@@ -318,13 +318,20 @@ class Table(TransformerMixin, BaseEstimator):
                 f"no column {missing[0]!r}, which the model was fitted with; there are "
                 f"{', '.join(names_of(X))}"
             )
-        columns = columns_of(X, self.used_columns)
-        raws = [encoding.raw(columns[encoding.name]) for encoding in self._encodings]
-        n = len(raws[0])
-        folds = _folds(raws) if learning and self._has_means else None
+        return self.encode(self.raw(columns_of(X, self.used_columns)), learning)
+
+    def raw(self, columns: dict[str, Column]) -> dict[str, np.ndarray]:
+        """Columns as numbers, NaN for gaps; of categories, the places of their levels."""
+        return {e.name: e.raw(columns[e.name]) for e in self._encodings}
+
+    def encode(self, raws: dict[str, np.ndarray], learning: bool = False) -> Rows:
+        """Inputs and what is outside, from the numbers of `raw`."""
+        ordered = [raws[encoding.name] for encoding in self._encodings]
+        n = len(ordered[0])
+        folds = _folds(ordered) if learning and self._has_means else None
         inputs = np.empty((sum(map(len, self._kept)), n))
         outside, by_column, place = np.zeros(n, dtype=bool), {}, 0
-        for encoding, raw, kept in zip(self._encodings, raws, self._kept, strict=True):
+        for encoding, raw, kept in zip(self._encodings, ordered, self._kept, strict=True):
             values = encoding.encode(raw, folds).T
             inputs[place : place + len(kept)] = values if len(kept) == len(values) else values[kept]
             place += len(kept)

@@ -169,6 +169,10 @@ class PolynomialEngine(Engine):
         return np.ascontiguousarray(np.vstack(parts)[self._layout.order])
 
     def quadratic_form(self, matrix):
+        coefficients = self.moment_coefficients(matrix)
+        return self._form_tiles.pad(coefficients), self._transposed_tiles.pad(coefficients)
+
+    def moment_coefficients(self, matrix):
         """The adjoint of `gram`: contract the matrix with the map, add equal monomials."""
         upper_rows, lower_rows = self._map.rows
         to_upper, to_lower = self._map.matrices
@@ -183,7 +187,7 @@ class PolynomialEngine(Engine):
             even[np.ix_(row, row)] += lower
         coefficients = np.bincount(self._even.ravel(), even.ravel(), self.size)
         coefficients += np.bincount(self._odd.ravel(), odd.ravel(), self.size)
-        return self._form_tiles.pad(coefficients), self._transposed_tiles.pad(coefficients)
+        return coefficients
 
     def linear(self, points, form):
         out = np.empty((form.shape[1], points.shape[1]))
