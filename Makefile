@@ -11,7 +11,7 @@ WORKERS ?= auto
 TEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 VISH_NUM_THREADS=1 \
             NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/numba-cache
 
-.PHONY: help install demo test lint format bench peers clean
+.PHONY: help install demo test lint format docs bench peers clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -44,6 +44,10 @@ format: install  ## let ruff rewrite the files
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+docs: install  ## build the documentation, pictures included, into docs/_build
+	$(TEST_ENV) $(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
 bench: install  ## measure speed, beside peers, as ratios in one run
 	$(BIN)/python -m benchmarks $(ARGS)
 
@@ -52,5 +56,5 @@ peers: install  ## install the libraries that `make bench` compares with
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[peers]'
 
 clean:  ## remove the environment and everything built
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache docs/_build docs/_pictures docs/api/generated
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

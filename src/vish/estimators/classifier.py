@@ -48,7 +48,7 @@ class VISHClassifier(ClassifierMixin, BaseEstimator):
     degree_, n_harmonics_, kernel_, likelihood_, relevance_
         As for `VISHRegressor`.
     n_rows_seen_, n_features_in_, n_iter_, fit_trace_
-        As for `VISHRegressor`; n_iter_ is the number of passes over the rows.
+        As for `VISHRegressor`; `n_iter_` is the number of passes over the rows.
 
     Examples
     --------

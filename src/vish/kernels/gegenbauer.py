@@ -47,7 +47,7 @@ def zonal_harmonics(cosines, dimension, degree):
 
     Returns
     -------
-    ndarray of shape (degree + 1, *cosines.shape)
+    ndarray of shape (degree + 1, ...)
         Sum over the orthonormal harmonics of degree l of phi(xi) phi(xi'); N(d, l) at 1.
 
     Examples
