@@ -39,7 +39,11 @@ class Results:
         self.path = path
         self._file = open(path, "ab")  # noqa: SIM115 - kept open, and locked
         self._lock()
-        self.records, whole = read(path)
+        try:
+            self.records, whole = read(path)
+        except ValueError:
+            self._file.close()
+            raise
         self._file.truncate(whole)
 
     def _lock(self) -> None:

@@ -98,6 +98,8 @@ def _why(code: int, errors: Path) -> str:
 
 def in_words(record: Record) -> str:
     """A line about a run."""
+    if record["status"] == "missing":
+        return record["error"]
     if record["status"] != "done":
         return f"{record['status']}: {record['error']}"
     scores = ", ".join(f"{name} {value:.4g}" for name, value in record["scores"].items())
