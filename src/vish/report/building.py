@@ -2,6 +2,7 @@
 
 import math
 import platform
+import re
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -182,6 +183,14 @@ def _scores(subject: Subject, evaluation: Evaluation) -> str:
     ]
     simple = [name for name in models if name != "this model"]
     text = table(["", *models, ""], rows, set(range(1, 1 + len(models))))
+    text = re.sub(r" (± [^<]*)</td>", r' <span class="error">\1</span></td>', text)
+    meanings = "".join(
+        f"<dt>{name.replace('R2', 'R²')}</dt><dd>{_MEANINGS[name]}</dd>" for name in names
+    )
+    text += (
+        '<details class="meanings"><summary>What the scores mean</summary>'
+        f"<dl>{meanings}</dl></details>"
+    )
     n, total = evaluation.n_rows, subject.survey.n_rows
     sampled = (
         f", a random sample of {total:,}"
@@ -199,7 +208,7 @@ def _scores(subject: Subject, evaluation: Evaluation) -> str:
         ]
         covers = table(["band", "covers"], bands, {1})
         text += f'<div class="narrow" style="margin-top: 1.4rem">{covers}</div>'
-    return f"<p>{escape(note)}</p>{text}"
+    return f'<p>{escape(note)}</p><div class="scores">{text}</div>'
 
 
 def _score(score: dict[str, float] | None) -> str:
@@ -228,8 +237,8 @@ def _calibration(subject: Subject, evaluation: Evaluation) -> str:
     curve = figure(
         pictures.calibration(evaluation),
         "The share of observations below each predicted quantile. On the diagonal, uncertainty is "
-        "as large as it is said to be; flatter in the middle means bands that are too wide, "
-        "steeper bands that are too narrow.",
+        "as large as it is said to be; steeper in the middle means bands that are too wide, "
+        "flatter bands that are too narrow.",
     )
     scatter = figure(
         pictures.predicted(evaluation, subject.target),
@@ -245,10 +254,8 @@ def _effects(subject: Subject, along: list[Effect]) -> str:
         "Each column is moved alone, the others as they are in the rows, and the prediction "
         "averaged. " + ("" if several else "The band is where the average lies with 95 %. ")
     ) + "Marks at the foot are tenths of the data. Largest effects first."
-    drawn = "".join(
-        figure(pictures.effect(effect, subject.target, classes, i))
-        for i, effect in enumerate(along[:_PICTURED])
-    )
+    shown = along[:_PICTURED]
+    drawn = "".join(map(figure, pictures.effects(shown, subject.target, classes)))
     rest = ""
     if len(along) > _PICTURED:
         rows = [[effect.name, f"{effect.size:.3g}"] for effect in along]

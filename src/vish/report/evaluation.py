@@ -189,7 +189,7 @@ def _count_baselines(X: np.ndarray, y: np.ndarray) -> dict[str, dict[str, np.nda
 
     found = {"the mean alone": _crossed(X, y, poisson(DummyRegressor))}
     if y.any():
-        make = poisson(lambda: _pipeline(PoissonRegressor(1e-3, max_iter=300)))
+        make = poisson(lambda: _pipeline(PoissonRegressor(alpha=1e-3, max_iter=300)))
         found["Poisson regression"] = _crossed(X, y, make)
     return found
 

@@ -60,7 +60,8 @@
 
   // ---- the curve
 
-  const NS = "http://www.w3.org/2000/svg", W = 560, H = 270;
+  const NS = "http://www.w3.org/2000/svg", H = 270;
+  let W = 560; // as many units as pixels: letters keep their size on a phone
   const FRAME = { left: 62, right: 12, top: 10, bottom: 40 };
 
   function draw(kind, attributes, text) {
@@ -78,15 +79,18 @@
     return found;
   }
 
+  const spread = (low, high, n) => Array.from({ length: n }, (_, i) => low + ((high - low) * i) / (n - 1));
+
   const isChoice = (column) => column.kind === "category" || column.kind === "boolean";
 
   function gridOf(column) {
     if (column.kind === "category") return column.levels.map((_, i) => i).slice(0, 40);
     if (column.kind === "boolean") return [0, 1];
-    return Array.from({ length: 61 }, (_, i) => column.low + ((column.high - column.low) * i) / 60);
+    return spread(column.low, column.high, 61);
   }
 
   function plot() {
+    W = Math.max(260, Math.round(curve.clientWidth || 560));
     const place = Number(along.value), column = columns[place], grid = gridOf(column);
     const found = grid.map((v) => predict(Object.assign([...values], { [place]: v })));
     const several = task === "classification" && classes.length > 2;
@@ -103,13 +107,14 @@
     const x = (v) => FRAME.left + ((v - first + pad) / (last - first + 2 * pad || 1)) * (W - FRAME.left - FRAME.right);
     const y = (v) => H - FRAME.bottom - ((v - low) / (high - low)) * (H - FRAME.top - FRAME.bottom);
     curve.replaceChildren();
+    curve.setAttribute("viewBox", `0 0 ${W} ${H}`);
     for (const v of ticks(low, high, 5)) {
       draw("line", { class: "grid", x1: FRAME.left, x2: W - FRAME.right, y1: y(v), y2: y(v) });
       draw("text", { x: FRAME.left - 8, y: y(v) + 4, "text-anchor": "end" },
         task === "classification" ? Math.round(100 * v) + " %" : shown(v));
     }
     const marks = choice ? grid.filter((_, i) => i % Math.ceil(grid.length / 6) === 0)
-      : column.kind === "number" ? ticks(first, last, 5) : [0, 0.33, 0.67, 1].map((s) => first + s * (last - first));
+      : column.kind === "number" ? ticks(first, last, 5) : spread(first, last, Math.min(4, Math.max(2, Math.floor((W - FRAME.left) / 110))));
     for (const v of marks) {
       const name = column.kind === "boolean" ? ["false", "true"][v]
         : column.kind === "category" ? String(column.levels[v] ?? "missing") : label(column, v);
@@ -183,6 +188,7 @@
     column.reset();
   });
   along.addEventListener("input", plot);
+  window.addEventListener("resize", () => requestAnimationFrame(plot));
   find("reset").addEventListener("click", () => { columns.forEach((column) => column.reset()); update(); });
   update();
 })();

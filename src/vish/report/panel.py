@@ -81,7 +81,7 @@ def _control(i: int, control: dict[str, Any]) -> str:
     gap = ""
     if control["indicator"]:
         gap = f'<label class="gap"><input type="checkbox" id="c{i}-gap"> missing</label>'
-    wide = " wide" if kind == "datetime-local" else ""
+    wide = {"datetime-local": " wide", "date": " dated"}.get(kind, "")
     return (
         f'<div class="control{wide}">{label}'
         f'<input type="range" id="c{i}-slider" aria-label="{name}, slider" {ends}>'

@@ -17,11 +17,13 @@ from vish.report.evaluation import LEVELS, Evaluation
 from vish.report.svg import inline
 
 _MOST_POINTS = 1500
+_SIZE = (5.0, 4.0)
 
 
-def _inline(display: Any, label: str, prefix: str) -> str:
+def _inline(display: Any, label: str, prefix: str, size: tuple[float, float] = _SIZE) -> str:
     import matplotlib.pyplot as plt
 
+    display.figure_.set_size_inches(size)  # letters stay readable on a phone
     try:
         return inline(display.figure_, label, prefix)
     finally:
@@ -76,7 +78,7 @@ def spectrum_of(estimator: Any) -> SpectrumDisplay:
 
 
 def spectrum(display: SpectrumDisplay) -> str:
-    return _inline(display.plot(), "variance of prior and fit by degree", "spectrum")
+    return _inline(display.plot(), "variance of prior and fit by degree", "spectrum", (5.6, 4.0))
 
 
 def trace(estimator: Any) -> str | None:
@@ -86,7 +88,28 @@ def trace(estimator: Any) -> str | None:
     return _inline(display, "evidence after every stage of the search", "trace")
 
 
-def effect(found: Effect, target: str, classes: np.ndarray | None, number: int) -> str:
+def effects(found: list[Effect], target: str, classes: np.ndarray | None) -> list[str]:
+    """Pictures of effects, on one scale: a small effect should look small."""
+    values = np.concatenate(
+        [np.concatenate([e.curves.ravel(), *_ends(e)]) for e in found] or [np.zeros(1)]
+    )
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    margin = 0.05 * (high - low) or 1.0
+    ends = (low - margin, high + margin)
+    return [_effect(effect, target, classes, ends, i) for i, effect in enumerate(found)]
+
+
+def _ends(effect: Effect) -> list[np.ndarray]:
+    return [end for end in (effect.lower, effect.upper) if end is not None]
+
+
+def _effect(
+    found: Effect,
+    target: str,
+    classes: np.ndarray | None,
+    ends: tuple[float, float],
+    number: int,
+) -> str:
     """One column's effect: a line with its band, or points for the levels."""
     import matplotlib.pyplot as plt
 
@@ -95,6 +118,7 @@ def effect(found: Effect, target: str, classes: np.ndarray | None, number: int) 
             _lines(ax, found, classes)
         else:
             _levels(ax, found, classes)
+        ax.set_ylim(ends)
         several = classes is not None and len(classes) > 2
         if classes is not None and not several:
             ax.set_ylabel(f"probability of {style.short(classes[1])}")
@@ -133,7 +157,7 @@ def _lines(ax: Any, found: Effect, classes: np.ndarray | None) -> None:
         ax.xaxis.set_major_formatter(mdates.ConciseDateFormatter(locator))
     else:
         ax.locator_params(axis="x", nbins=6)
-    hours = ", hours" if found.kind == "time" else ""
+    hours = " (hours)" if found.kind == "time" else ""
     ax.set_xlabel(style.short(found.name, 40) + hours)
 
 
@@ -146,7 +170,7 @@ def _levels(ax: Any, found: Effect, classes: np.ndarray | None) -> None:
         label = None if classes is None else style.short(classes[k if len(classes) > 2 else 1])
         ax.plot(
             places + (k - (n - 1) / 2) * 0.12, curve, linestyle="none",
-            marker=style.MARKERS[k % 7], color=style.CYCLE[k % 7], markersize=6, label=label,
+            marker=style.MARKERS[k % 7], color=style.CYCLE[k % 7], markersize=4.5, label=label,
         )  # fmt: skip
     many = len(places) > 4 or max(len(label) for label in found.labels or [""]) > 9
     ax.set_xticks(
