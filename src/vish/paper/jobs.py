@@ -13,8 +13,8 @@ from vish.paper.methods import METHODS
 from vish.paper.methods.base import Training
 
 UCI_METHODS = (
-    "vish", "vish-paper", "a-vff", "svgp", "a-gpr", "gpr", "gpr-ard", "lightgbm", "nn",
-    "nn-dropout", "linear",
+    "vish", "vish-fixed", "vish-paper", "a-vff", "svgp", "a-gpr", "gpr", "gpr-ard", "lightgbm",
+    "nn", "nn-dropout", "linear",
 )  # fmt: skip
 AIRLINE_METHODS = (
     "vish", "vish-warped", "vish-paper", "a-vff", "svgp", "lightgbm", "nn", "nn-dropout", "linear",

@@ -18,17 +18,21 @@ def boosted(training: Training) -> Fitted:
     import lightgbm
 
     parts = Held(training.X, training.y, training.seed)
-    kind = lightgbm.LGBMRegressor if training.task == "regression" else lightgbm.LGBMClassifier
-    model = kind(n_estimators=TREES, learning_rate=RATE, random_state=training.seed, verbose=-1)
     X_held, y_held = training.X[parts.held], training.y[parts.held]
-    model.fit(
-        training.X[parts.kept],
-        training.y[parts.kept],
-        eval_set=[(X_held, y_held)],
+    rows = lightgbm.Dataset(training.X[parts.kept], training.y[parts.kept])
+    booster: Any = lightgbm.train(
+        {
+            "objective": "regression" if training.task == "regression" else "binary",
+            "learning_rate": RATE,
+            "seed": training.seed,
+            "verbose": -1,
+        },
+        rows,
+        TREES,
+        valid_sets=[rows.create_valid(X_held, y_held)],
         callbacks=[lightgbm.early_stopping(PATIENCE, verbose=False)],
     )
-    booster: Any = model.booster_  # without feature names, which scikit-learn would ask for
-    facts = {"trees": int(model.best_iteration_ or TREES)}
+    facts = {"trees": int(booster.best_iteration or TREES)}
     if training.task == "classes":
         return Fitted(lambda X, y: classes(booster.predict(X), y), facts)
     std = float(np.sqrt(np.mean((y_held - booster.predict(X_held)) ** 2)))
