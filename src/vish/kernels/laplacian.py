@@ -13,7 +13,7 @@ from vish.sphere.validation import check_dimension
 class Matern(LevelKernel):
     """Matérn kernel of the sphere.
 
-    .. math:: a_l \\propto \\Big( \\frac{2\\nu}{\\rho^2} + l(l+d-2) \\Big)^{-\\nu-(d-1)/2}
+    .. math:: a_l \\propto \\left( \\frac{2\\nu}{\\rho^2} + l(l+d-2) \\right)^{-\\nu-(d-1)/2}
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class Matern(LevelKernel):
 class SquaredExponential(LevelKernel):
     """Squared-exponential kernel of the sphere: the heat kernel.
 
-    .. math:: a_l \\propto \\exp\\big( -\\tfrac{1}{2} \\rho^2\\, l(l+d-2) \\big)
+    .. math:: a_l \\propto \\exp\\left( -\\tfrac{1}{2} \\rho^2\\, l(l+d-2) \\right)
 
     Parameters
     ----------

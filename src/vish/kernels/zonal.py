@@ -17,7 +17,7 @@ from vish.sphere.levels import log_level_sizes
 class Polynomial(ShapeKernel):
     """Polynomial kernel; it ends at its own degree.
 
-    .. math:: \\kappa(t) = \\Big( \\frac{t + c}{1 + c} \\Big)^p
+    .. math:: \\kappa(t) = \\left( \\frac{t + c}{1 + c} \\right)^p
 
     Its levels are sums of positive terms, from
     :math:`E[t^k P_l] = \\Gamma(d/2)\\, k!\\, 2^{-k} /
