@@ -16,9 +16,6 @@ import numpy as np
 
 from benchmarks import Row, best_times
 
-FLIGHT_INPUTS = (
-    "Month", "DayofMonth", "DayOfWeek", "plane_age", "AirTime", "Distance", "ArrTime", "DepTime",
-)  # fmt: skip
 LATE = 15  # minutes
 NLPD_GOAL = 0.80  # of StudentT() alone and Warped(SinhArcsinh()) alone
 DIGITS_ROWS = 600
@@ -45,16 +42,13 @@ def scores(y, p) -> str:
 
 
 def banana() -> Iterator[Row]:
-    from vish import VISHClassifier
-    from vish.kernels import Matern
+    from vish.paper.methods.banana import spherical_model
+    from vish.paper.splits import banana as rows
 
-    table = np.loadtxt(data_folder() / "banana" / "banana.csv", delimiter=",", skiprows=1)
+    split = rows(data_folder())
     for degree in (2, 14, 27):
-        model = VISHClassifier(
-            Matern(1.5, 0.3, variance=10.0), degree=degree, tail="variational",
-            relevance=np.ones(2), optimize=False,
-        )  # fmt: skip
-        _, seconds = timed(lambda m=model: m.fit(table[:, :2], table[:, 2]))
+        model = spherical_model(degree)
+        _, seconds = timed(lambda m=model: m.fit(split.X, split.y))
         what = f"banana, M = {model.n_harmonics_}, bound {model.log_evidence_:.2f}"
         yield Row(what, seconds, "goal", 5.0, times_slower=1.0)
 
@@ -83,13 +77,9 @@ def susy() -> Iterator[Row]:
 
 def flights():
     """Inputs and delays: two thirds to learn from, one third to test."""
-    import pyarrow.parquet as pq
+    from vish.paper import airline
 
-    table = pq.read_table(
-        data_folder() / "airline" / "flights.parquet", columns=[*FLIGHT_INPUTS, "ArrDelay"]
-    )
-    X = np.column_stack([table[name].to_numpy() for name in FLIGHT_INPUTS]).astype(float)
-    delay = table["ArrDelay"].to_numpy().astype(float)
+    X, delay = airline.read(airline.locate(data_folder())[1])
     order = np.random.default_rng(0).permutation(len(X))
     learn, test = np.split(order, [2 * len(X) // 3])
     return X[learn], delay[learn], X[test], delay[test]

@@ -7,15 +7,14 @@ the paper.
 """
 
 import argparse
-import json
 import os
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
 
 from vish import VISHRegressor
+from vish.paper.splits import Split, data_folder, uci
 
 SETS = {  # the paper's degree, goals at it and with the degree chosen, exact GPR
     "yacht": (4, (0.0015, -1.95), (0.001, -2.2), ".0012 / -2.39, .0006 / -2.50"),
@@ -29,25 +28,15 @@ SETS = {  # the paper's degree, goals at it and with the degree chosen, exact GP
 MAX_FEATURES = {"naval": 1000, "protein": 1000}
 
 
-def load(folder: Path, name: str) -> tuple[np.ndarray, np.ndarray]:
-    path = next(p for p in (folder / f"{name}.csv", folder / f"{name}.csv.gz") if p.exists())
-    rows = np.loadtxt(path, delimiter=",", skiprows=1)
-    return rows[:, :-1], rows[:, -1]
-
-
-def score(X, y, test, **parameters) -> tuple[float, float, float]:
+def score(split: Split, **parameters) -> tuple[float, float, float]:
     """MSE, NLPD and seconds of one split."""
-    train = np.setdiff1d(np.arange(len(y)), test)
-    scale = X[train].std(axis=0)
-    X = (X - X[train].mean(axis=0)) / np.where(scale > 0, scale, 1.0)
-    y = (y - y[train].mean()) / y[train].std()
     started = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # constant columns of naval
-        model = VISHRegressor(**parameters).fit(X[train], y[train])
+        model = VISHRegressor(**parameters).fit(split.X, split.y)
     seconds = time.perf_counter() - started
-    mse = float(np.mean((model.predict(X[test]) - y[test]) ** 2))
-    return mse, -float(model.log_density(X[test], y[test]).mean()), seconds
+    mse = float(np.mean((model.predict(split.X_test) - split.y_test) ** 2))
+    return mse, -float(model.log_density(split.X_test, split.y_test).mean()), seconds
 
 
 def main() -> None:
@@ -58,20 +47,19 @@ def main() -> None:
     options = parser.parse_args()
     if "VISH_DATA" not in os.environ:
         parser.error("set VISH_DATA to the folder of data sets (uci/, susy/, airline/, ...)")
-    folder = Path(os.environ["VISH_DATA"]) / "uci"
-    rows = json.loads((folder / "test_rows.json").read_text())
+    folder = data_folder()
     print("| data | setting | MSE / NLPD | goal | exact GPR | seconds per fit |")
     print("|---|---|---|---|---|---|")
     for name in options.names or SETS:
         degree, paper_goal, auto_goal, exact = SETS[name]
         settings = {"paper": {"degree": degree}, "auto": {"max_features": 2000}}
         settings["auto"]["max_features"] = MAX_FEATURES.get(name, 2000)
-        X, y = load(folder, name)
         for kind, goal in (("paper", paper_goal), ("auto", auto_goal)):
             if goal is None or options.only not in (None, kind):
                 continue
-            splits = rows[name][: 1 if paper_goal is None else options.splits]
-            results = np.array([score(X, y, np.array(test), **settings[kind]) for test in splits])
+            count = 1 if paper_goal is None else options.splits
+            splits = (uci(folder, name, split) for split in range(count))
+            results = np.array([score(split, **settings[kind]) for split in splits])
             mse, nlpd, seconds = results.mean(axis=0)
             met = mse <= goal[0] and (goal[1] is None or nlpd <= goal[1])
             wanted = f"{goal[0]:g}" + ("" if goal[1] is None else f" / {goal[1]:g}")
