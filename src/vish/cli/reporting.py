@@ -70,9 +70,9 @@ def _subject(
             columns = columns_of(piece, names)
             survey.add(columns)
             done(len(columns[target.name]))
-    sample = survey.sample()
-    if not sample:
+    if not survey.n_rows:
         raise BadInput(f"{data.where} has no rows: give at least one")
+    sample = survey.sample()
     y, present = target.read(sample[target.name])
     if not present.any():
         raise BadInput(f"{data.where} has no rows with a target: give at least one")

@@ -2,6 +2,7 @@
 
 import io
 import re
+import warnings
 import xml.etree.ElementTree as ET
 from typing import Any
 
@@ -28,7 +29,8 @@ def inline(figure: Any, label: str, prefix: str) -> str:
 
     buffer = io.StringIO()
     settings: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": prefix}
-    with matplotlib.rc_context(settings):
+    with matplotlib.rc_context(settings), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # the page's fonts have them
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     return cleaned(buffer.getvalue(), label, prefix)
 
