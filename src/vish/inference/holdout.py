@@ -39,15 +39,12 @@ def try_on(rows: ArraySource, setting: Setting, point: Hyperparameters, degree: 
     noise = np.broadcast_to(point.noise, errors.shape)
     if geometry.noise == "radial":
         noise = noise * geometry.projection.project(rows.X)[1][:, None] ** 2
-    if not setting.learn_noise:  # weights are precisions, not repetitions
-        noise, omega = noise / omega[:, None], np.ones(rows.n_rows)
-    factors = _FACTORS if setting.learn_noise else _FACTORS[:1]
-    variances = moments.variance + factors[:, None, None] * noise
+    variances = moments.variance + _FACTORS[:, None, None] * noise
     densities = -0.5 * (np.log(2 * np.pi * variances) + errors / variances).sum(axis=2)
     densities = omega * (densities + geometry.log_slope(rows.y))  # [factors, n]
-    prior = -((np.log(factors) / _LOG_FACTOR_SPREAD) ** 2) / 2
+    prior = -((np.log(_FACTORS) / _LOG_FACTOR_SPREAD) ** 2) / 2
     best = int(np.argmax(densities.sum(axis=1) + prior))
-    return Trial(point, degree, densities[best], float(factors[best]))
+    return Trial(point, degree, densities[best], float(_FACTORS[best]))
 
 
 def trusted(trials: list[Trial]) -> list[Trial]:

@@ -223,9 +223,10 @@ class Training:
     def _kinds(self, start: Hyperparameters) -> list[Trial]:
         """Every kind of map that may be taken, learned on some rows and tried on others."""
         n = self.setting.source.n_rows
-        n_early = n if n < _LEAST_ROWS else min(_EARLY_ROWS, n - n // 4)
+        hold_out = n >= _LEAST_ROWS and self.setting.learn_noise  # pseudo-data are too vague
+        n_early = min(_EARLY_ROWS, n - n // 4 if hold_out else n)
         early = self.setting.only_rows(n_early)
-        held = self.setting.rows(n_early, n_early + _EARLY_ROWS)
+        held = self.setting.rows(n_early, n_early + _EARLY_ROWS * hold_out)
         diagonal = self._diagonal(early, start)
         for far in self._far(early, start):
             diagonal = far if far.score > diagonal.score + _LEAST_GAIN else diagonal
@@ -374,7 +375,7 @@ class Training:
 
     @property
     def _may_cut_rank(self) -> bool:
-        """Pseudo-data of a first site are too vague to tell one rank from the next."""
+        """The pseudo-data of first sites are too vague to tell one rank from the next."""
         return self.rank == "auto" and self.setting.learn_noise
 
     def _top_degree(self, dimension: int) -> int:
