@@ -101,7 +101,7 @@ def harmonics(data: Any = None, records: Any = None):
     from vish.sphere import HarmonicBasis
 
     basis = HarmonicBasis(3, 3)
-    polar, azimuth = np.meshgrid(np.linspace(0, np.pi, 61), np.linspace(0, 2 * np.pi, 121))
+    polar, azimuth = np.meshgrid(np.linspace(0, np.pi, 37), np.linspace(0, 2 * np.pi, 73))
     directions = np.stack(
         [np.sin(polar) * np.cos(azimuth), np.sin(polar) * np.sin(azimuth), np.cos(polar)], axis=-1
     )

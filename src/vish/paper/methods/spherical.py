@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -53,14 +54,14 @@ def as_in_the_paper(training: Training) -> Fitted:
         warnings.simplefilter("ignore")
         first = kind(kernel, **settings).fit(training.X[rows], target[rows])
         settings["tail"] = "variational"
+        learned = first.kernel_
         tried = [
             kind(
-                replace(first.kernel_, lengthscale=longer * first.kernel_.lengthscale),
+                replace(learned, lengthscale=longer * learned.lengthscale, variance=variance),
                 relevance=larger * first.relevance_,
                 **settings,
             ).fit(training.X[rows], target[rows])
-            for larger in (1.0, 2.0, 4.0)
-            for longer in (2.0, 4.0)
+            for larger, longer, variance in product((1.0, 2.0, 4.0), (3.0, 9.0), (1e2, 1e4))
         ]
     best = max(tried, key=lambda model: model.log_evidence_)
     model = kind(best.kernel_, relevance=best.relevance_, **settings)
