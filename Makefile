@@ -51,7 +51,7 @@ docs: install  ## build the documentation, pictures included, into docs/_build
 bench: install  ## measure speed, beside peers, as ratios in one run
 	$(BIN)/python -m benchmarks $(ARGS)
 
-peers: install  ## install the libraries that `make bench` compares with
+peers: install  ## install the libraries that `make bench` and `vish paper` compare with
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[peers]'
 

@@ -69,10 +69,13 @@ def test_only_times_are_compared_on_synthetic_rows():
 
 def test_where_we_stand():
     records = [record("vish", 0, 0.003, -1.5), record("a-vff", 0, 0.01, -1.6)]
-    table = tables.standing(records)[0]
+    table, again = tables.standing(records)
     assert table.rows[0] == ["a-vff, run here", "1 of 2"]
     assert table.rows[1][1] == "2 of 2"  # .003 <= .003 + .003, -1.5 <= -1.575 + .13
-    assert tables.standing([record("a-vff", 0, 0.01, -1.6)]) == []
+    assert again.rows == [["a-vff", "0 of 1"]]
+    (again,) = tables.standing([record("a-vff", 0, 0.01, -0.7), record("a-vff", 1, 0.01, -0.8)])
+    assert again.rows == [["a-vff", "1 of 1"]]  # -.75 is in -.824 ± .22
+    assert tables.standing([record("lightgbm", 0, 0.01, -1.6)]) == []
 
 
 class Checker(HTMLParser):
