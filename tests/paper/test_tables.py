@@ -39,10 +39,10 @@ def test_methods_without_a_number_in_the_paper_have_none():
 
 
 def test_what_was_cut_short_is_said():
-    facts = {"cut short": "0.5 of 10 epochs", "seconds, extrapolated": 1234.5, "M": 500}
+    facts = {"cut short": "500 of 4,000 steps", "seconds, extrapolated": 1234.5, "M": 500}
     records = [record("svgp", 0, 0.8, 1.3, "flights/10000", experiment="airline", facts=facts)]
     table = tables.of_data("flights/10000", records)
-    assert "cut short: 0.5 of 10 epochs" in table.rows[0][-1]
+    assert "cut short: 500 of 4,000 steps" in table.rows[0][-1]
     assert "all would take 1,234 s, extrapolated" in table.rows[0][-1]
     assert "The paper's columns are for the flights of 2008" in table.note
     facts = {"hyperparameters from rows": 2000}

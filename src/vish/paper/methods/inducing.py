@@ -54,7 +54,7 @@ def svgp(training: Training) -> Fitted:
             break
     facts: dict = {"M": len(model.variational_strategy.inducing_points), "steps": done}
     if done < steps:
-        facts["cut short"] = f"{done / per_epoch:.2g} of {steps / per_epoch:.2g} epochs"
+        facts["cut short"] = f"{done:,} of {steps:,} steps"
         facts["seconds, extrapolated"] = (time.perf_counter() - started) * steps / done
     model.eval()
     likelihood.eval()
