@@ -48,7 +48,9 @@ def try_on(rows: ArraySource, setting: Setting, point: Hyperparameters, degree: 
 
 
 def trusted(trials: list[Trial]) -> list[Trial]:
-    """Those that are not clearly worse than the best."""
+    """Those that are not clearly worse than the best; all, if no rows were held out."""
+    if not len(trials[0].log_densities):
+        return trials
     best = max(trials, key=lambda trial: trial.log_densities.sum())
 
     def clearly_worse(trial: Trial) -> bool:
