@@ -227,7 +227,8 @@ _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 76rem; padding: 0 1rem }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; width: 100% }
 th, td { border-bottom: 1px solid #ddd; padding: .3rem .6rem; text-align: left }
-td:not(:last-child) { white-space: nowrap } th { border-bottom: 2px solid #888 } .wide { overflow-x: auto } .note { color: #555 }
+td:not(:last-child) { white-space: nowrap } th { border-bottom: 2px solid #888 }
+.wide { overflow-x: auto } .note { color: #555 }
 img { max-width: 100%; height: auto }
 """
 
