@@ -55,8 +55,6 @@ def trusted(trials: list[Trial]) -> list[Trial]:
 
     def clearly_worse(trial: Trial) -> bool:
         lost = best.log_densities - trial.log_densities
-        if not len(lost):  # nothing was held out
-            return False
         return lost.sum() > _STANDARD_ERRORS * np.sqrt(len(lost)) * lost.std()
 
     return [trial for trial in trials if trial is best or not clearly_worse(trial)]
