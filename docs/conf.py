@@ -1,5 +1,6 @@
 """How the documentation is built: ``make docs``."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -61,9 +62,8 @@ def write_inline(writer, node):
 
 
 def write_block(writer, node):
-    writer.body.append(
-        f'<div style="text-align: center; margin: 1em 0">{tex2mathml(node.astext(), as_block=True)}</div>'
-    )
+    formula = tex2mathml(node.astext(), as_block=True)
+    writer.body.append(f'<div style="text-align: center; margin: 1em 0">{formula}</div>')
     raise SkipNode
 
 
@@ -71,6 +71,7 @@ def setup(app):
     # Browsers know MathML: formulas need no script, and no network.
     app.add_html_math_renderer("mathml", (write_inline, None), (write_block, None))
     # Pictures come from the code of the pages themselves.
-    app.connect("builder-inited", lambda app: run_pages.draw_all())
+    if os.environ.get("VISH_DOCS_PICTURES") != "0":
+        app.connect("builder-inited", lambda app: run_pages.draw_all())
     app.connect("autodoc-skip-member", leave_out)
     return {"parallel_read_safe": True}

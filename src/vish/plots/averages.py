@@ -1,7 +1,7 @@
 """Predictions averaged over rows while some inputs move, and how sure that average is."""
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtri, softmax
 
 from vish.likelihoods import Gaussian
 from vish.plots import asking
@@ -93,7 +93,9 @@ class AverageEffect:
             return observation._to_y(f)[:, self.target]
         certain = np.zeros_like(f)
         if self.classes is not None:
-            return likelihood.probabilities(f, certain)[:, self.target]
+            several = likelihood.n_latents > 1
+            stated = softmax(f, axis=1) if several else likelihood.probabilities(f, certain)
+            return stated[:, self.target]
         if likelihood.n_latents > 1:
             centre = likelihood.moments(f, certain)[0]
         else:
