@@ -18,7 +18,12 @@ TASKS = {
     "warped": ("price", ["--likelihood", "warped"]),
     "radial": ("price", ["--likelihood", "radial"]),
     "robust": ("price", ["--likelihood", "student-t"]),
+    "laplace": ("price", ["--likelihood", "laplace"]),
+    "gamma": ("price", ["--likelihood", "gamma"]),
+    "beta": ("share", ["--likelihood", "beta"]),
+    "uneven": ("price", ["--likelihood", "heteroscedastic"]),
     "two": ("dear", []),
+    "probit": ("dear", ["--likelihood", "probit"]),
     "three": ("band", []),
     "count": ("visits", ["--task", "count"]),
     "spread": ("visits", ["--task", "count", "--likelihood", "negative-binomial"]),
@@ -43,6 +48,7 @@ def flats(n, seed=0):
     )
     f = table[number] * 2 + 30 * table[truth] + 10 * np.sin(table[angle])
     table["price"] = f + rng.normal(0, 10, n)
+    table["share"] = 1 / (1 + np.exp(3 - table["price"] / 80))
     table["dear"] = np.where(f + rng.normal(0, 30, n) > 215, "yes", "no")
     table["band"] = np.array(["low", "middle", "high"])[
         np.digitize(f + rng.normal(0, 20, n), [190, 230])

@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import pytest
 
 from vish.report.page import json_in_html, table
+from vish.report.panel import panel
 from vish.report.svg import inline
 
 
@@ -18,6 +19,21 @@ def test_json_cannot_end_its_element(text):
 
 def test_tables_are_escaped():
     assert "<b>" not in table(["<b>"], [["<b>"]], set(), "<b>")
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({}, "from the model's own polynomial"),
+        ({"variance": None}, "bands are left out"),
+        ({"exact": False}, "off by up to 1.2 %"),
+        ({"link": {"name": "latent", "likelihood": "Ordinal", "units": False}}, "is left out"),
+    ],
+)
+def test_what_is_not_exact_is_said(change, text):
+    formula = {"link": {"name": "gaussian"}, "variance": {}, "exact": True, "variance_error": 0.012}
+    control = {"name": "a", "kind": "boolean", "levels": None}
+    assert text in panel([control], [], [], formula | change)
 
 
 def test_pictures_are_small_and_take_the_colours_of_the_page():

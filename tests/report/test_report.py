@@ -39,7 +39,7 @@ def command(capsys, *arguments):
     return json.loads(captured.out)
 
 
-@pytest.mark.parametrize("task", tables.TASKS)
+@pytest.mark.parametrize("task", ["regression", "two", "three", "count"])
 def test_one_small_file_without_a_network(reports, task):
     _, path = reports[0](task)
     text = path.read_text()

@@ -24,7 +24,7 @@ from vish.report.page import figure, page, section, table
 from vish.report.panel import panel
 from vish.report.verdict import Finding, Spectrum, findings, headline
 
-SAMPLE_ROWS = 100_000
+SAMPLE_ROWS = 50_000
 _PICTURED = 6  # effects that get a picture
 _CHECKED = 200  # rows at which the page's variances are compared with the model's
 

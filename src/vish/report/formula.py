@@ -3,13 +3,24 @@
 All that `predict` uses, as plain numbers; `harmonics.js` and `links.js` are the same formulas.
 """
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
 
 from vish.inference.gaussian import GaussianModel
-from vish.likelihoods import Bernoulli, NegativeBinomial, Poisson, Softmax
+from vish.likelihoods import (
+    Bernoulli,
+    Beta,
+    Gamma,
+    Heteroscedastic,
+    Laplace,
+    NegativeBinomial,
+    Poisson,
+    Softmax,
+    StudentT,
+)
 from vish.likelihoods.base import NODES, WEIGHTS
 from vish.likelihoods.binary import _SCALES, _SHARES
 from vish.likelihoods.softmax import _draws
@@ -80,12 +91,13 @@ def _site_link(model: Any) -> dict[str, Any]:
         return {"name": "poisson"} | rule
     if isinstance(likelihood, NegativeBinomial):
         return {"name": "negative binomial", "shape": likelihood.shape} | rule
-    # What remains: the first latent function alone, in the units of the target if it has them.
     units = likelihood.location_scale
-    return {
-        "name": "latent",
-        "likelihood": type(likelihood).__name__,
-        "shift": float(model.y_shift) if units else 0.0,
-        "scale": float(model.y_scale) if units else 1.0,
-        "units": bool(units),
-    }
+    scale = {"shift": float(model.y_shift), "scale": float(model.y_scale)}
+    kind = type(likelihood).__name__
+    if isinstance(likelihood, Heteroscedastic):
+        return {"name": "heteroscedastic"} | scale | rule
+    if isinstance(likelihood, StudentT | Laplace | Gamma | Beta):
+        parameters = asdict(likelihood)
+        return {"name": "integrated", "likelihood": kind, "parameters": parameters} | scale | rule
+    # What remains: the first latent function alone, in the units of the target if it has them.
+    return {"name": "latent", "likelihood": kind, "units": bool(units)} | scale

@@ -86,7 +86,7 @@
   function gridOf(column) {
     if (column.kind === "category") return column.levels.map((_, i) => i).slice(0, 40);
     if (column.kind === "boolean") return [0, 1];
-    return spread(column.low, column.high, 61);
+    return spread(column.low, column.high, stored.link.nodes ? 31 : 61); // integrals take longer
   }
 
   function plot() {
