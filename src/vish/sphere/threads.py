@@ -15,7 +15,7 @@ from typing import TypeVar
 from threadpoolctl import ThreadpoolController
 
 CHUNK_ROWS = 8192
-_LARGE_MATRIX = 500  # rows, from which several BLAS threads pay
+_LARGE_MATRIX = 1000  # rows, from which several BLAS threads pay
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
