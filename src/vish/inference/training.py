@@ -211,8 +211,11 @@ class Training:
             return self._finish(start, 1 if self.degree is None else self.degree)
         if not self.learn_relevance:
             return self._fixed_map(start)
-        trials = self._kinds(start)
-        candidates = [self._on_all_rows(trial) for trial in trusted(trials)]
+        trials = trusted(self._kinds(start))
+        if self.degree is not None and len(trials) == 1:
+            self.optimism = trials[0].optimism
+            return self._finish(trials[0].point, self.degree)
+        candidates = [self._on_all_rows(trial) for trial in trials]
         if self.degree is None:
             best = self._raise_degree(candidates)
         else:
