@@ -179,7 +179,7 @@ def is_running(pid: int) -> bool:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at Linux processes")
-@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGTERM])
 def test_killed_and_started_again(place, ending):
     """The command itself, ended in the middle of a run."""
     command = [sys.executable, "-m", "vish", "paper", "uci", "--data", str(place.data)]
@@ -195,7 +195,7 @@ def test_killed_and_started_again(place, ending):
     wait_for(lambda: not any(is_running(worker) for worker in workers), 30)
     kept = lines_of(path)
     assert 2 <= len(kept) < 5
-    if ending == signal.SIGINT:
+    if ending == signal.SIGTERM:
         assert process.returncode == 130
         assert "the same command goes on" in said
     with path.open("a") as file:

@@ -1,7 +1,10 @@
 """What `vish paper` does: run what is due, then write tables and figures."""
 
 import os
-from collections.abc import Callable, Sequence
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,7 +58,7 @@ def run(options: PaperOptions, say: Callable[[str], None] = print) -> dict[str, 
     if experiments:
         place = Place(data_folder(options.data).resolve(), out.resolve())
         os.environ.setdefault("PYTHONUNBUFFERED", "1")
-        with Results(path) as results:
+        with _ended_politely(), Results(path) as results:
             for name in experiments:
                 due = jobs(
                     name, place, options.methods, _splits(name, options), options.sizes,
@@ -75,6 +78,23 @@ def run(options: PaperOptions, say: Callable[[str], None] = print) -> dict[str, 
         "runs": len(records),
         "not_done": sum(record["status"] != "done" for record in records),
     }
+
+
+@contextmanager
+def _ended_politely() -> Iterator[None]:
+    """The end that schedulers ask for is Ctrl-C: the run that goes on is ended too."""
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _splits(name: str, options: PaperOptions) -> int | None:
