@@ -39,7 +39,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"VISH {version}"
 html_show_sourcelink = False
 html_math_renderer = "mathml"
-ALONE = ["index", "quickstart", "command", "when-not", "comparison", "theory"]
+ALONE = ["index", "quickstart", "command", "when-not", "comparison", "theory", "paper"]
 html_sidebars = {page: [] for page in ALONE}  # pages without a section beside them
 html_theme_options = {
     "navigation_with_keys": False,
