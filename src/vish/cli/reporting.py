@@ -59,7 +59,8 @@ def _subject(
     """One reading: counts and ranges of all rows, and a sample of them."""
     from vish.data.columns import columns_of
     from vish.data.survey import Survey
-    from vish.report.building import SAMPLE_ROWS, Subject
+    from vish.report.building import SAMPLE_ROWS
+    from vish.report.subject import Subject
 
     data.require([target.name])
     bundle.require_columns(data)

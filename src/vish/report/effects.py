@@ -1,8 +1,13 @@
-r"""The effect of each column of the table, the others as they are in the rows.
+r"""The effect of each column of the table, by accumulated local effects (Apley and Zhu, 2020).
 
-The column is set to each value of a grid in a few rows, and the function averaged over them.
-The average is linear in the weights, so its band is exact:
-:math:`\bar\psi^\top \Sigma \bar\psi` with the averaged features.
+Between two neighbouring values of a column, the rows that lie there are moved from one to the
+other, and the change of the function is averaged; the changes are added up along the column. So
+columns that belong together (a departure and an arrival) stay together, where moving one alone
+through all rows would ask for rows that cannot be. A category has no neighbours: it is set to
+each of its levels in the same rows.
+
+Either way the effect is the function's weights times averaged features, so its band is exact:
+:math:`\bar\psi^\top \Sigma \bar\psi`.
 """
 
 from dataclasses import dataclass
@@ -15,11 +20,11 @@ from vish.data.table import Table
 from vish.inference.gaussian import GaussianModel
 
 _REACH = 1.959963984540054
-_ROWS = 64  # over which an effect is averaged
-_GRID = 25
+_STEPS = 24  # along a column
+_ROWS_PER_STEP = 32
+_ROWS = 200  # for the average level, and for levels of a category
 _MOST_LEVELS = 12
 _MOST_COLUMNS = 30
-_BLOCK = 4_000_000  # numbers of a block of features
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,38 +63,29 @@ def effects(
     estimator: Any, table: Table, controls: list[dict[str, Any]], raw: dict[str, np.ndarray]
 ) -> list[Effect]:
     """Effects of the columns, largest first; of many columns, those that matter most."""
-    rows = np.random.default_rng(0).permutation(len(next(iter(raw.values()))))[:_ROWS]
-    background = {name: values[rows] for name, values in raw.items()}
-    lengths = np.linalg.norm(np.atleast_2d(estimator._model.geometry.projection.linear_map), axis=0)
+    lengths = np.linalg.norm(estimator._model.geometry.projection.linear_map, axis=0)
     places = np.cumsum([0, *(len(control["kept"]) for control in controls)])
     relevance = [lengths[a:b].max(initial=0) for a, b in pairwise(places)]
     chosen = np.argsort(-np.array(relevance), kind="stable")[:_MOST_COLUMNS]
-    found = [
-        _effect(estimator, table, controls[i], background, raw[controls[i]["name"]]) for i in chosen
-    ]
+    function = _Function(estimator, table)
+    found = [_effect(function, controls[i], raw) for i in chosen]
     return sorted(found, key=lambda effect: -effect.size)
 
 
-def _effect(
-    estimator: Any,
-    table: Table,
-    control: dict[str, Any],
-    background: dict[str, np.ndarray],
-    values: np.ndarray,
-) -> Effect:
-    labels = None
-    if "levels" in control:
-        counts = np.bincount(values[values < len(control["levels"])].astype(int))
-        grid = np.sort(np.argsort(-counts, kind="stable")[:_MOST_LEVELS])
-        grid = grid[counts[grid] > 0].astype(float)
-        labels = [control["levels"][int(i)] for i in grid]
-        labels = ["(missing)" if label is None else label for label in labels]
-    elif control["kind"] == "boolean":
-        grid, labels = np.array([0.0, 1.0]), ["false", "true"]
-    else:
-        grid = np.linspace(control["low"], control["high"], _GRID)
-    curves, lower, upper = _averages(estimator, table, control["name"], grid, background)
+def _effect(function: "_Function", control: dict[str, Any], raw: dict[str, np.ndarray]) -> Effect:
+    name, kind, values = control["name"], control["kind"], raw[control["name"]]
     present = values[np.isfinite(values)]
+    some = np.random.default_rng(0).permutation(len(values))[:_ROWS]
+    labels = None
+    if kind in ("category", "boolean"):
+        grid, labels = _levels(control, present)
+        features = _set_to(function, name, grid, raw, some)
+    else:
+        grid = np.unique(
+            np.quantile(present, np.linspace(0.005, 0.995, _STEPS + 1), method="nearest")
+        )
+        features = _accumulated(function, name, grid, raw) + function.of(raw, some).mean(axis=0)
+    curves, lower, upper = function.seen(features)
     if labels is None:
         along = [np.interp(present, grid, curve) for curve in curves.T]
     else:
@@ -97,41 +93,82 @@ def _effect(
         along = [curve[np.searchsorted(grid, known)] for curve in curves.T]
     size = max((float(part.std()) for part in along if len(part)), default=0.0)
     tenths = np.quantile(present, np.linspace(0.1, 0.9, 9)) if len(present) else present
-    return Effect(
-        control["name"], control["kind"], grid, labels, curves, lower, upper, tenths, size
+    return Effect(name, kind, grid, labels, curves, lower, upper, tenths, size)
+
+
+def _levels(control: dict[str, Any], present: np.ndarray) -> tuple[np.ndarray, list[str]]:
+    """The most frequent levels, in their own order."""
+    if control["kind"] == "boolean":
+        return np.array([0.0, 1.0]), ["false", "true"]
+    counts = np.bincount(present[present < len(control["levels"])].astype(int), minlength=1)
+    places = np.sort(np.argsort(-counts, kind="stable")[:_MOST_LEVELS])
+    places = places[counts[places] > 0]
+    names = [control["levels"][i] for i in places]
+    return places.astype(float), ["(missing)" if name is None else str(name) for name in names]
+
+
+def _set_to(
+    function: "_Function", name: str, grid: np.ndarray, raw: dict[str, np.ndarray], rows: np.ndarray
+) -> np.ndarray:
+    """Averages over the rows, the column set to each value.  -> [grid, M]"""
+    return np.array(
+        [function.of(raw, rows, {name: np.full(len(rows), v)}).mean(axis=0) for v in grid]
     )
 
 
-def _averages(
-    estimator: Any,
-    table: Table,
-    name: str,
-    grid: np.ndarray,
-    background: dict[str, np.ndarray],
-) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
-    n = len(background[name])
-    raw = {key: np.tile(values, len(grid)) for key, values in background.items()}
-    raw[name] = np.repeat(grid, n)
-    X = table.encode(raw).inputs
-    model = estimator._model
-    if getattr(estimator, "classes_", None) is not None and len(estimator.classes_) > 2:
-        chances = estimator.predict_proba(X)
-        return chances.reshape(len(grid), n, -1).mean(axis=1), None, None
-    posterior = model.posterior
-    step = n * max(1, _BLOCK // (n * len(posterior.means)))
-    averages = np.vstack(
-        [
-            posterior.features(X[i : i + step], 1).reshape(-1, n, len(posterior.means)).mean(axis=1)
-            for i in range(0, len(X), step)
-        ]
-    )  # [grid, M]
-    shift = (
-        model.equations.mean if isinstance(model, GaussianModel) else model.geometry.target_shift
-    )
-    mean = averages @ posterior.means[:, 0] + np.atleast_1d(shift)[0]
-    spread = _REACH * np.linalg.norm(averages @ posterior.roots[0].T, axis=1)
-    lower, centre, upper = (observed(model, f) for f in (mean - spread, mean, mean + spread))
-    return centre[:, None], lower, upper
+def _accumulated(
+    function: "_Function", name: str, grid: np.ndarray, raw: dict[str, np.ndarray]
+) -> np.ndarray:
+    """Changes added up along the column, their mean over the rows 0.  -> [grid, M]"""
+    values, rng = raw[name], np.random.default_rng(0)
+    changes, counts = [], []
+    for low, high in pairwise(grid):
+        inside = np.flatnonzero((values >= low) & (values <= high))
+        rows = rng.permutation(inside)[:_ROWS_PER_STEP]
+        ends = [{name: np.full(len(rows), end)} for end in (low, high)]
+        before, after = (function.of(raw, rows, end) for end in ends)
+        changes.append((after - before).mean(axis=0))
+        counts.append(len(inside))
+    if not changes:
+        return np.zeros((len(grid), function.width))
+    total = np.vstack([np.zeros(function.width), np.cumsum(changes, axis=0)])
+    middles = (total[1:] + total[:-1]) / 2
+    return total - np.average(middles, axis=0, weights=counts)
+
+
+class _Function:
+    """A model as something linear that can be averaged: its features, or class probabilities."""
+
+    def __init__(self, estimator: Any, table: Table) -> None:
+        self._estimator, self._table, self._model = estimator, table, estimator._model
+        classes = getattr(estimator, "classes_", None)
+        self._several = classes is not None and len(classes) > 2
+        self.width = len(classes) if self._several else len(self._model.posterior.means)  # type: ignore[arg-type]
+
+    def of(
+        self,
+        raw: dict[str, np.ndarray],
+        rows: np.ndarray,
+        changed: dict[str, np.ndarray] | None = None,
+    ) -> np.ndarray:
+        """[n, width] of some rows, with some columns changed."""
+        values = {key: column[rows] for key, column in raw.items()} | (changed or {})
+        X = self._table.encode(values).inputs
+        if self._several:
+            return self._estimator.predict_proba(X)
+        return self._model.posterior.features(X, 1)
+
+    def seen(self, averages: np.ndarray) -> tuple[np.ndarray, Any, Any]:
+        """Curves in the units of the target, and the ends of the band.  [n, width] -> [n, C]"""
+        if self._several:
+            return averages, None, None
+        model, posterior = self._model, self._model.posterior
+        gaussian = isinstance(model, GaussianModel)
+        shift = model.equations.mean if gaussian else model.geometry.target_shift
+        mean = averages @ posterior.means[:, 0] + np.atleast_1d(shift)[0]
+        spread = _REACH * np.linalg.norm(averages @ posterior.roots[0].T, axis=1)
+        lower, centre, upper = (observed(model, f) for f in (mean - spread, mean, mean + spread))
+        return centre[:, None], lower, upper
 
 
 def observed(model: Any, f: np.ndarray) -> np.ndarray:

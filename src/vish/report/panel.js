@@ -1,7 +1,7 @@
 // The what-if panel: controls to values, values to a prediction, and a curve along one column.
 
 (function () {
-  const { model: stored, columns, task, classes, target, span } = JSON.parse(
+  const { model: stored, columns, task, classes, target, span, usual } = JSON.parse(
     document.getElementById("model").textContent);
   const model = new Model(stored);
   const values = columns.map((column) => column.start);
@@ -13,10 +13,20 @@
     return LINKS[stored.link.name](stored.link, model.latent(encoded(columns, row)));
   }
 
+  // Each value may be usual, and their combination unlike any row.
+  const root = unpacked(usual.root);
+  function unlike(row) {
+    const away = encoded(columns, row).map((v, i) => v - usual.centre[i]);
+    let square = 0;
+    for (let k = 0; k < root.length; k += away.length) square += dot(root, away, k) ** 2;
+    return Math.sqrt(square) > usual.limit * (1 + 1e-9);
+  }
+
   // ---- words
 
   function shown(x) {
     if (!Number.isFinite(x)) return "–";
+    if (x === 0) return "0"; // -0 too
     if (x !== 0 && (Math.abs(x) >= 1e7 || Math.abs(x) < 1e-4)) return x.toExponential(3);
     const digits = Math.max(0, 4 - Math.floor(Math.log10(Math.max(Math.abs(x), 1e-4))) - 1);
     return x.toLocaleString("en", { maximumFractionDigits: Math.min(digits, 7) });
@@ -139,6 +149,14 @@
       }
       series.forEach((s, k) => draw("path", { class: "line", d: path(s), style: `stroke: var(${COLOURS[k % 7]})` }));
     }
+    if (!choice) { // pale where the combination is unlike the rows
+      const far = grid.map((v) => unlike(Object.assign([...values], { [place]: v })));
+      for (let i = 1; i < grid.length; i++) {
+        if (!(far[i - 1] && far[i])) continue;
+        const left = x(grid[i - 1]);
+        draw("rect", { class: "far", x: left, width: x(grid[i]) - left, y: 0, height: H - FRAME.bottom });
+      }
+    }
     const now = values[place];
     if (now !== null && now >= first && now <= last) {
       const here = predict(values);
@@ -151,6 +169,8 @@
   let waiting = false;
   function update() {
     say(predict(values));
+    answer.querySelector(".unlike").textContent = unlike(values)
+      ? "No row of the data is like this combination: read it with care." : "";
     if (waiting) return;
     waiting = true; // the curve costs sixty predictions: once a frame is enough
     requestAnimationFrame(() => { waiting = false; plot(); });

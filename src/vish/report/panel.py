@@ -28,7 +28,7 @@ def panel(
 </div>
 <div class="answer">
 <div id="answer" aria-live="polite"><div class="value">–</div><div class="band"></div>
-{_bars(classes)}</div>
+{_bars(classes)}<div class="unlike"></div></div>
 <svg id="curve" viewBox="0 0 560 270" role="img"></svg>
 <div class="along"><label for="along">Curve along</label><select id="along">{options}</select></div>
 </div>

@@ -85,6 +85,7 @@ def trace(estimator: Any) -> str | None:
     if not list(getattr(estimator, "fit_trace_", [])):
         return None
     display = EvidenceTraceDisplay.from_estimator(estimator)
+    style.legend_below(display.ax_, 4)
     return _inline(display, "evidence after every stage of the search", "trace")
 
 

@@ -88,7 +88,29 @@ def _bands(evaluation: Evaluation, task: str) -> list[Finding]:
                 "heavier tails (--likelihood warped or student-t) often gives narrower bands.",
             )
         ]
-    return [Finding(GOOD, title, "What is said to be uncertain is as uncertain as it is said.")]
+    shape = _shape(evaluation, task)
+    return shape or [
+        Finding(GOOD, title, "What is said to be uncertain is as uncertain as it is said.")
+    ]
+
+
+def _shape(evaluation: Evaluation, task: str) -> list[Finding]:
+    """Whether narrower bands are right too: where not, the noise has another shape."""
+    bands = evaluation.scores["coverage"][:-1]
+    worst = max(bands, key=lambda band: abs(band["covered"] - band["stated"]))
+    gap = worst["covered"] - worst["stated"]
+    if abs(gap) <= max(_SURE * worst["error"], 0.05) or task == "count":
+        return []
+    stated = _percent(worst["stated"])
+    side = "wide" if gap > 0 else "narrow"
+    return [
+        Finding(
+            WARNING if abs(gap) > 0.1 else NOTE,
+            f"The {stated} band covers {_percent(worst['covered'])} of the rows: it is too {side}",
+            "The 95 % band is about right, but the noise does not have the shape that the model "
+            "assumes; often its tails are heavier. Fit with --likelihood warped or student-t.",
+        )
+    ]
 
 
 def _chances(evaluation: Evaluation) -> list[Finding]:
@@ -149,13 +171,13 @@ def _degree(spectrum: Spectrum) -> list[Finding]:
         return []
     beyond = np.append(spectrum.energy[:2].sum(), spectrum.energy[2:])  # linear, then by degree
     last, determined = float(beyond[-1]), float(np.nan_to_num(spectrum.determined[-1]))
-    if L >= 2 and last > 0.05 and determined > 0.5:
+    if L >= 2 and last > 0.05 and determined > 0.25:
         return [
             Finding(
                 NOTE,
                 f"The degree {L} may be too small",
                 f"Its last degree still holds {_percent(last)} of the fit, and the data determine "
-                f"it well ({_percent(determined)}). Try --degree {L + 1}, or a larger "
+                f"{_percent(determined)} of it. Try --degree {L + 1}, or a larger "
                 "--max-features.",
             )
         ]
