@@ -37,6 +37,15 @@ def test_mean_and_std(files, named, rows, in_memory, tmp_path):
     assert pq.ParquetFile(tmp_path / "out.parquet").num_row_groups == 2
 
 
+def test_an_input_can_be_kept(files, named, rows, tmp_path):
+    data.predict_to_parquet(named, files, tmp_path / "out.parquet", keep=[NAMES[1]])
+    out = pq.read_table(tmp_path / "out.parquet")
+    np.testing.assert_array_equal(out[NAMES[1]], rows[0][:, 1])
+    np.testing.assert_array_equal(
+        out["mean"], named._observation.mean_and_std(rows[0], False, None)[0][:, 0]
+    )
+
+
 def test_any_source_and_a_file_that_is_replaced(files, named, rows, tmp_path):
     out = tmp_path / "out.parquet"
     out.write_text("before")

@@ -45,7 +45,9 @@ class ParquetSource:
             names = self._dataset.schema.names
         except Exception as error:
             raise ValueError(_unreadable(where, error)) from error
-        self.feature_names = choose_features(names, [*self.targets, *kept], features, weight, where)
+        # An input may be kept too; what else is kept is no input.
+        others = [*self.targets, *(name for name in kept if name not in (features or []))]
+        self.feature_names = choose_features(names, others, features, weight, where)
         self.n_inputs, self.n_targets = len(self.feature_names), len(self.targets)
         numbers = [*self.feature_names, *([weight] if weight is not None else [])]
         self._columns = list(dict.fromkeys([*numbers, *self.targets, *kept]))
