@@ -15,9 +15,11 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 
 from vish.data.table import Table
 from vish.inference.gaussian import GaussianModel
+from vish.likelihoods import Softmax
 
 _REACH = 1.959963984540054
 _STEPS = 24  # along a column
@@ -137,13 +139,11 @@ def _accumulated(
 
 
 class _Function:
-    """A model as something linear that can be averaged: its features, or class probabilities."""
+    """A model as something linear that can be averaged: its features."""
 
     def __init__(self, estimator: Any, table: Table) -> None:
-        self._estimator, self._table, self._model = estimator, table, estimator._model
-        classes = getattr(estimator, "classes_", None)
-        self._several = classes is not None and len(classes) > 2
-        self.width = len(classes) if self._several else len(self._model.posterior.means)  # type: ignore[arg-type]
+        self._table, self._model = table, estimator._model
+        self.width = len(self._model.posterior.means)
 
     def of(
         self,
@@ -151,23 +151,21 @@ class _Function:
         rows: np.ndarray,
         changed: dict[str, np.ndarray] | None = None,
     ) -> np.ndarray:
-        """[n, width] of some rows, with some columns changed."""
+        """Features of some rows, with some columns changed.  -> [n, M]"""
         values = {key: column[rows] for key, column in raw.items()} | (changed or {})
-        X = self._table.encode(values).inputs
-        if self._several:
-            return self._estimator.predict_proba(X)
-        return self._model.posterior.features(X, 1)
+        return self._model.posterior.features(self._table.encode(values).inputs, 1)
 
     def seen(self, averages: np.ndarray) -> tuple[np.ndarray, Any, Any]:
-        """Curves in the units of the target, and the ends of the band.  [n, width] -> [n, C]"""
-        if self._several:
-            return averages, None, None
+        """Curves in the units of the target, and the ends of the band.  [n, M] -> [n, C]"""
         model, posterior = self._model, self._model.posterior
         gaussian = isinstance(model, GaussianModel)
         shift = model.equations.mean if gaussian else model.geometry.target_shift
-        mean = averages @ posterior.means[:, 0] + np.atleast_1d(shift)[0]
+        mean = averages @ posterior.means + shift
+        if isinstance(getattr(model, "likelihood", None), Softmax):
+            return softmax(mean, axis=1), None, None
         spread = _REACH * np.linalg.norm(averages @ posterior.roots[0].T, axis=1)
-        lower, centre, upper = (observed(model, f) for f in (mean - spread, mean, mean + spread))
+        ends = (mean[:, 0] - spread, mean[:, 0], mean[:, 0] + spread)
+        lower, centre, upper = (observed(model, f) for f in ends)
         return centre[:, None], lower, upper
 
 

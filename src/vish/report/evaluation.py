@@ -47,8 +47,14 @@ class Evaluation:
 
     @property
     def shares_below(self) -> np.ndarray:
-        """Share of rows at or below the predicted quantiles of LEVELS."""
-        return (self.columns["under"][:, None] < LEVELS).mean(axis=0)
+        """Share of rows below the predicted quantiles of LEVELS.
+
+        A count stands for a step of the distribution function, and for a random place in it:
+        then shares of a calibrated model are the levels, as for numbers.
+        """
+        below, under = self.columns["below"], self.columns["under"]
+        place = under + np.random.default_rng(0).random(len(below)) * (below - under)
+        return (place[:, None] <= LEVELS).mean(axis=0)
 
     def gain(self, baseline: str) -> tuple[float, float]:
         """How much smaller the mean loss is than a simple model's, and its standard error."""
@@ -82,6 +88,7 @@ def evaluated(estimator: Any, X: np.ndarray, y: np.ndarray, target: str, task: s
         "y": y,
         "mean": estimator.predict(X),
         "density": estimator.log_density(X, y),
+        "below": below,
         "under": under,
     }
     for band in BANDS:

@@ -85,7 +85,8 @@ def trace(estimator: Any) -> str | None:
     if not list(getattr(estimator, "fit_trace_", [])):
         return None
     display = EvidenceTraceDisplay.from_estimator(estimator)
-    style.legend_below(display.ax_, 4)
+    with style.axes(display.ax_):
+        style.legend_below(display.ax_, 5)
     return _inline(display, "evidence after every stage of the search", "trace")
 
 
@@ -126,7 +127,7 @@ def _effect(
         else:
             ax.set_ylabel("probability" if several else style.short(target, 30))
         if several:
-            ax.legend(fontsize=8, loc="best")
+            ax.legend(fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4)
     figure = ax.figure
     try:
         return inline(figure, f"effect of {found.name}", f"effect{number}")

@@ -108,7 +108,8 @@ def scores(subject: Subject, evaluation: Evaluation) -> str:
             [f"{100 * b['stated']:.0f} %", f"{100 * b['covered']:.1f} ± {100 * b['error']:.1f} %"]
             for b in evaluation.scores["coverage"]
         ]
-        covers = table(["band", "covers"], bands, {1})
+        whole = "Bands end at whole numbers, and so cover more." if subject.task == "count" else ""
+        covers = table(["band", "covers"], bands, {1}, whole)
         bands_covered = f'<div class="narrow later">{covers}</div>'
     return f'<p>{escape(note)}</p><div class="scores">{text}</div>{bands_covered}'
 
@@ -136,11 +137,12 @@ def calibration(subject: Subject, evaluation: Evaluation) -> str:
         return (
             f'<div class="pictures">{figure(pictures.reliability(evaluation, classes), text)}</div>'
         )
+    steps = " Counts are placed at random within their steps." if subject.task == "count" else ""
     curve = figure(
         pictures.calibration(evaluation),
         "The share of observations below each predicted quantile. On the diagonal, uncertainty is "
         "as large as it is said to be; steeper in the middle means bands that are too wide, "
-        "flatter bands that are too narrow.",
+        "flatter bands that are too narrow." + steps,
     )
     scatter = figure(
         pictures.predicted(evaluation, subject.target),
