@@ -103,8 +103,13 @@ def test_the_documentation_builds_without_warnings(tmp_path):
     shutil.copytree(DOCS, tmp_path / "docs", ignore=made)
     # Pictures have their own test above; here a missing one is no warning.
     build = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html"]
-    build += ["-D", "suppress_warnings=image.not_readable", str(tmp_path / "docs"), str(tmp_path)]
+    build += [
+        "-D",
+        "suppress_warnings=image.not_readable",
+        str(tmp_path / "docs"),
+        str(tmp_path / "html"),
+    ]
     without = {**os.environ, "VISH_DOCS_PICTURES": "0"}
     result = subprocess.run(build, env=without, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
-    assert vish.__version__ in (tmp_path / "quickstart.html").read_text()
+    assert vish.__version__ in (tmp_path / "html" / "quickstart.html").read_text()

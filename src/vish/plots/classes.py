@@ -136,7 +136,7 @@ class DecisionMapDisplay(Display):
             linewidths=[0.8, 1.8, 0.8], linestyles=["dotted", "solid", "dotted"],
         )  # fmt: skip
         style.bar(self.map_, ax, f"probability of {style.short(self.classes[1])}")
-        return [style.VERMILLION, style.BLUE]
+        return [style.VERMILLION, style.NAVY]
 
     def _many(self, ax):
         from matplotlib.colors import to_rgb

@@ -276,4 +276,4 @@ class EvidenceTraceDisplay(Display):
             xlabel="stage of the search" + (" (numbers: its degree)" if numbered else ""),
             ylabel="log evidence per row",
         )
-        ax.legend(loc="lower right", ncols=2)
+        style.legend_below(ax, 5)

@@ -9,6 +9,7 @@ import numpy as np
 # Okabe and Ito (2008), Color universal design.
 BLUE, ORANGE, GREEN, VERMILLION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 SKY, PURPLE, BLACK, GREY = "#56B4E9", "#CC79A7", "#000000", "#6E6E6E"
+NAVY = "#00395C"  # on blue
 CYCLE = (BLUE, ORANGE, GREEN, PURPLE, VERMILLION, SKY, BLACK)
 MARKERS = ("o", "^", "s", "D", "v", "P", "X")  # in print, shapes tell what colours cannot
 
@@ -67,8 +68,8 @@ def blues():
 
 
 def two_sided():
-    """From orange through white to blue, for what has a middle."""
-    return sequential("two_sided", "#E8A04D", "#FFFFFF", "#4D9CCB")
+    """From orange through white to blue, for what has a middle; in grey, blue is the darker."""
+    return sequential("two_sided", "#F2B266", "#FFFFFF", "#3480B8")
 
 
 def bar(drawn, ax, label: str):
