@@ -87,6 +87,16 @@ def test_a_surface_is_the_prediction(table):
     assert len(display.points[0]) == 300
 
 
+def test_two_panels_are_drawn_where_they_are_told(model, table):
+    import matplotlib.pyplot as plt
+
+    display = plots.PairEffectDisplay.from_estimator(model, table[0], n_grid=3)
+    _, axes = plt.subplots(1, 2)
+    assert display.plot(list(axes)) is display
+    assert list(display.ax_) == list(axes)
+    assert display.figure_ is axes[0].figure
+
+
 def test_a_slice_of_many_inputs_says_what_is_fixed(model, table):
     display = plots.SurfaceDisplay.from_estimator(model, *table, features=(0, 2), n_grid=4)
     assert display.points is None  # the data do not lie on the slice
