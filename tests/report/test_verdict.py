@@ -33,6 +33,7 @@ def regression(rng, scale=1.0, tail=None, baseline=2.0, n=2000):
         ({"baseline": 1.0}, "warning", "No better than linear regression"),
         ({"baseline": 0.5}, "warning", "Worse than linear regression"),
         ({"n": 50}, "note", "Scores are from 50 rows only"),
+        ({"n": 10}, "warning", "Scores are from 10 rows only"),
     ],
 )
 def test_what_is_found(rng, change, level, text):

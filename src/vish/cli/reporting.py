@@ -17,8 +17,11 @@ def report(
     model: str, paths: list[str], out: str, target: str | None, talk: Talk
 ) -> dict[str, Any]:
     """Write the report; what there is to say."""
+    import matplotlib
+
     from vish.report.building import build
 
+    matplotlib.use("Agg")  # no window, on any machine
     start = time.perf_counter()
     if not out.lower().endswith((".html", ".htm")):
         raise BadInput(f"--out is {out}: end it with .html")

@@ -49,8 +49,9 @@ def _control(encoding: dict[str, Any], kept: list[int], raw: np.ndarray) -> dict
         return control | {"step": 60.0, "period": encoding["period"]}
     step = 1.0 if whole else _round_step((control["high"] - control["low"]) / _STEPS)
     ends = np.floor(control["low"] / step) * step, np.ceil(control["high"] / step) * step
-    low, high = (float(f"{end:.12g}") for end in ends)
-    return control | {"low": low, "high": high, "step": step, "period": encoding["period"]}
+    low, high, start = (float(f"{v:.12g}") for v in (*ends, np.round(middle / step) * step))
+    range_ = {"low": low, "high": high, "start": start, "step": step}
+    return control | range_ | {"period": encoding["period"]}
 
 
 def _category(encoding: dict[str, Any], kept: list[int], raw: np.ndarray) -> dict[str, Any]:

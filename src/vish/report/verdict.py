@@ -7,7 +7,7 @@ import numpy as np
 from vish.report.evaluation import Evaluation
 
 GOOD, NOTE, WARNING = "good", "note", "warning"
-_FEW_ROWS = 200
+_FEW_ROWS, _TOO_FEW_ROWS = 200, 30
 _MANY_OUTSIDE = 0.02
 _SURE = 3.0  # standard errors beyond which a difference is no accident
 
@@ -46,7 +46,9 @@ def headline(found: list[Finding]) -> tuple[str, str]:
     """The level of the whole, and one sentence."""
     warnings = [finding for finding in found if finding.level == WARNING]
     if not warnings:
-        return GOOD, "On rows like these, the predictions and their uncertainty can be used."
+        notes = any(finding.level == NOTE for finding in found)
+        text = "On rows like these, the predictions and their uncertainty can be used"
+        return GOOD, text + ("; mind the notes." if notes else ".")
     if len(warnings) == 1:
         return WARNING, "Use it with care: there is one warning."
     return WARNING, f"Use it with care: there are {len(warnings)} warnings."
@@ -131,14 +133,15 @@ def _chances(evaluation: Evaluation) -> list[Finding]:
 
 
 def _against_simple(evaluation: Evaluation, task: str) -> list[Finding]:
-    name = list(evaluation.baselines)[-1]
-    gain, error = evaluation.gain(name)
+    gains = {name: evaluation.gain(name) for name in evaluation.baselines}
+    name = min(gains, key=lambda baseline: gains[baseline][0])  # the best of them
+    gain, error = gains[name]
     measure = "log loss" if task == "classification" else "NLPD"
     size = f"{measure} lower by {gain:.3g} ± {error:.1g}"
     if gain > 2 * error and gain > 0:
         return [Finding(GOOD, f"Better than {name}: {size}", "The curvature it learned is real.")]
     advice = (
-        f"On these rows a {name} would do: it is simpler and quicker. If you expected more, give "
+        f"On these rows {name} would do: it is simpler and quicker. If you expected more, give "
         "the model more inputs, more rows, or a larger --max-features."
     )
     if gain < -2 * error:
@@ -189,7 +192,7 @@ def _rows(evaluation: Evaluation, outside: dict[str, Any]) -> list[Finding]:
     if evaluation.n_rows < _FEW_ROWS:
         found.append(
             Finding(
-                NOTE,
+                WARNING if evaluation.n_rows < _TOO_FEW_ROWS else NOTE,
                 f"Scores are from {evaluation.n_rows:,} rows only",
                 "Mind the error bars; more rows with a known target make the verdict firmer.",
             )
