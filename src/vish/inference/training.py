@@ -241,7 +241,9 @@ class Training:
                 kinds.append(self._diagonal(early, replace(start, tied=True)))
             if rank := self._most_directions():
                 kinds.append(self._linear_map(early, diagonal.point, rank))
-        return [try_on(held, early, kind.point, kind.degree) for kind in kinds]
+        trials = [try_on(held, early, kind.point, kind.degree) for kind in kinds]
+        # What a map owes to the rows it is learned from falls with their number.
+        return [t._replace(optimism=1 + (t.optimism - 1) * n_early / n) for t in trials]
 
     def _on_all_rows(self, trial: Trial) -> Candidate:
         """The same kind of map, learned from all rows."""
