@@ -215,5 +215,11 @@ def test_the_version_has_one_home():
     assert newest[1] == written
 
 
+def test_test_files_have_names_of_their_own():
+    """Two of one name, in folders that are no packages, pytest takes for the same module."""
+    names = [path.name for path in ROOT.glob("tests/**/test_*.py")]
+    assert len(names) == len(set(names))
+
+
 def test_type_checkers_are_told_that_there_are_types():
     assert (SOURCE / "py.typed").exists()

@@ -29,6 +29,7 @@ from vish.sphere.memory import basis_size, physical_memory
 from vish.sphere.projection import Projection
 
 _REFINE_ITERATIONS = 10
+_CLEAR_GAIN = 3.0  # of log evidence, for noise that is not constant
 _MATRICES = 5  # of the size of the Gram matrix that a solution holds at once
 
 
@@ -108,7 +109,7 @@ def _read(statistics, source, estimator, progress, checkpoint, groups, model, tr
 def _learn(source, estimator, likelihood, progress) -> tuple[GaussianModel, list[Stage]]:
     """Hyperparameters from a subset, with no rows in the statistics unless these are all.
 
-    "auto" noise takes the larger evidence.
+    "auto" noise is constant unless the evidence is clearly larger for the other kind.
     """
     seed = seed_of(estimator)
     with progress.rows("choosing a subset", source.n_rows) as done:
@@ -119,7 +120,12 @@ def _learn(source, estimator, likelihood, progress) -> tuple[GaussianModel, list
         searches.append(_search(subset, kind, estimator, likelihood, seed, progress))
         if searches[-1].interrupted:
             break
-    search = max(searches, key=lambda s: s.log_evidence)
+    search, *others = searches
+    if (
+        others
+        and others[0].log_evidence > search.log_evidence + _CLEAR_GAIN / search.setting.weight
+    ):
+        search = others[0]
     setting, point, degree, trace = search.setting, search.point, search.degree, search.trace
     complete = subset.n_read <= estimator.subset_size
     if estimator.refine and relevance_is_free(estimator):
@@ -151,9 +157,8 @@ class Search(NamedTuple):
 
     @property
     def log_evidence(self) -> float:
-        """Per row, at the degree that was chosen."""
-        reached = [s.log_evidence for s in self.trace if s.degree == self.degree]
-        return max(reached, default=-np.inf)
+        """Per row, of the last stage, which is that of all rows at the degree chosen."""
+        return self.trace[-1].log_evidence if self.trace else -np.inf
 
 
 def _search(subset, noise_kind, estimator, likelihood, seed, progress):

@@ -305,7 +305,11 @@ class Training:
         if degree == 3 or degree > top:
             return []
         free = {"learn_relevance": self.learn_relevance}
-        point, score = self._maximise("far", setting, start, degree, self.max_iter, _EARLY, **free)
+        point, score = start, -np.inf
+        for tolerance in (_EARLY, _LOOSE):  # the start is far from the answer: slow at first
+            point, score = self._maximise(
+                "far", setting, point, degree, self.max_iter, tolerance, **free
+            )
         return [Candidate(point, score, degree)]
 
     def _most_directions(self) -> int:
