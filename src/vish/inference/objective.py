@@ -20,6 +20,7 @@ from vish.sphere.projection import Projection
 
 NOISE_BOUNDS = (1e-7, 1e2)
 _LARGEST_RELEVANCE, _SMALLEST_RELEVANCE = 30.0, 1e-4
+_LARGEST_LATENT_VARIANCE = 1e3
 # Weak priors (standard deviations): they decide only where the data do not.
 _LOG_RELEVANCE_SPREAD, _RELEVANCE_SPREAD, _LOG_VARIANCE_SPREAD = 3.0, 2.0, 5.0
 
@@ -90,6 +91,19 @@ def log_prior_of_kernel(kernel) -> tuple[float, np.ndarray]:
     deviation = np.where(variances, kernel.log_parameters, 0.0)
     value = -float(np.sum(deviation**2)) / (2 * _LOG_VARIANCE_SPREAD**2)
     return value, -deviation / _LOG_VARIANCE_SPREAD**2
+
+
+def bounds_of_kernel(kernel, latent: bool) -> np.ndarray:
+    """Bounds of the kernel's log parameters.  [P, 2]
+
+    Log-odds or log-rates with a standard deviation of 30 are as good as certain; there, a
+    larger variance only makes the variance of f lose its digits.
+    """
+    bounds = np.array(kernel.log_bounds)
+    if latent:
+        variances = ["variance" in name for name in kernel.parameter_names]
+        bounds[variances, 1] = np.minimum(bounds[variances, 1], np.log(_LARGEST_LATENT_VARIANCE))
+    return bounds
 
 
 class Objective:
@@ -175,7 +189,7 @@ class Objective:
             )
             parts.append(np.tile(limits, (free, 1)))
         if self._rest:
-            parts.append(self.start.kernel.log_bounds)
+            parts.append(bounds_of_kernel(self.start.kernel, not self.setting.learn_noise))
             if self.setting.learn_noise:
                 parts.append(np.tile(np.log(NOISE_BOUNDS), (len(self.start.noise), 1)))
             if self.start.warp is not None:

@@ -24,7 +24,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from vish.inference.evidence import Factor
-from vish.inference.objective import log_prior_of_kernel
+from vish.inference.objective import bounds_of_kernel, log_prior_of_kernel
 from vish.inference.passes import total as total_of
 from vish.inference.posterior import Moments, Posterior
 from vish.inference.sources import ArraySource, Chunk, RowSource
@@ -383,7 +383,7 @@ def relearned_kernel(model: SiteModel, max_iter: int) -> SiteModel:
             value, by_level[-1] = value - tail, by_level[-1] - tail
         return -value / size, -(jacobian.T @ by_level + slope) / size
 
-    bounds = model.kernel.log_bounds
+    bounds = bounds_of_kernel(model.kernel, latent=True)
     start = np.clip(model.kernel.log_parameters, *bounds.T)
     outcome = minimize(
         objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": max_iter}
