@@ -44,6 +44,8 @@ def browser(tmp_path_factory):
 
 
 def open_page(browser, path, width=1280, scheme="light"):
+    from selenium.webdriver.support.wait import WebDriverWait
+
     browser.get("about:blank")
     browser.get_log("performance")  # what was before does not count
     browser.get_log("browser")
@@ -52,6 +54,9 @@ def open_page(browser, path, width=1280, scheme="light"):
     features = [{"name": "prefers-color-scheme", "value": scheme}]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
     browser.get(path.as_uri())
+    # On a busy machine the driver may be back before the page has run its script.
+    ready = "return Object.keys(document.getElementById('answer')?.dataset ?? {}).length > 0"
+    WebDriverWait(browser, 60).until(lambda driver: driver.execute_script(ready))
 
 
 def answer(browser):
