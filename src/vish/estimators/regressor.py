@@ -45,7 +45,7 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         is approximated from below.
     rank : int, None or "auto", default="auto"
         The learned map of the inputs: a matrix to `rank` dimensions, one factor per input
-        (None), or whichever has the larger evidence.
+        (None), or whichever does better, at rows held out and by evidence.
     relevance : float or array of shape (D,) or (p, D), optional
         Fixes the map instead of learning it.
     scaling : pair of arrays (centre, scale), optional
