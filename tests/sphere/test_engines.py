@@ -98,16 +98,17 @@ def test_values_and_gradients_of_both_engines_agree(rng, dimension, degree, n):
     matrix = rng.standard_normal((M, M))
     matrix += matrix.T
     coefficients, weights = rng.standard_normal((M, 3)), rng.standard_normal((3, n))
+    factors = rng.standard_normal(n)
     answers = []
     for engine in both(dimension, degree):
         linear, quadratic = engine.linear_form(coefficients), engine.quadratic_form(matrix)
-        values, gradient = engine.quadratic_gradient(points, quadratic)
+        values, both_pulled = engine.pull_back(points, quadratic, factors, linear, weights)
         pulled = engine.linear_pull_back(points, linear, weights)
-        assert gradient.shape == pulled.shape == (dimension, n)
+        assert both_pulled.shape == pulled.shape == (dimension, n)
         only_values = engine.quadratic(points, quadratic)
         close(only_values, values, 1e-14 * M)
         parts = (engine.linear(points, linear), tangent(points, pulled))
-        answers.append((*parts, values, tangent(points, gradient)))
+        answers.append((*parts, values, tangent(points, both_pulled)))
     for ours, expected in zip(*answers, strict=True):
         close(ours, expected, 1e-12)
 
@@ -121,19 +122,18 @@ def test_gradients_against_finite_differences(rng, dimension, degree, name):
     matrix = rng.standard_normal((M, M))
     quadratic = engine.quadratic_form(matrix + matrix.T)
     linear = engine.linear_form(rng.standard_normal((M, 2)))
-    weights = rng.standard_normal((2, 40))
+    weights, factors = rng.standard_normal((2, 40)), rng.standard_normal(40)
     direction = tangent(points, rng.standard_normal(points.shape))
 
     def moved(c, h=1e-3):
         x = points + c * h * direction
         x /= np.linalg.norm(x, axis=0)
-        return np.array(
-            [(weights * engine.linear(x, linear)).sum(axis=0), engine.quadratic(x, quadratic)]
-        )
+        of_linear = (weights * engine.linear(x, linear)).sum(axis=0)
+        return np.array([of_linear, of_linear + factors * engine.quadratic(x, quadratic)])
 
     difference = (moved(-2) - 8 * moved(-1) + 8 * moved(1) - moved(2)) / 12e-3
     pulled = engine.linear_pull_back(points, linear, weights)
-    gradient = engine.quadratic_gradient(points, quadratic)[1]
+    gradient = engine.pull_back(points, quadratic, factors, linear, weights)[1]
     for ours, expected in zip((pulled, gradient), difference, strict=True):
         close((ours * direction).sum(axis=0), expected, 1e-7)
 

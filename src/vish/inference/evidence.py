@@ -48,7 +48,7 @@ class Factor:
             triangle, failed = dpotrf(B, lower=1, clean=1)
             if not failed:
                 inverse, _ = dpotri(triangle, lower=1)
-                inverse = np.tril(inverse) + np.tril(inverse, -1).T
+                inverse += np.tril(inverse, -1).T  # above the diagonal it has zeros
                 log_determinant = 2 * float(np.log(triangle.diagonal()).sum())
                 return cls(scales, log_determinant, inverse, triangle, None)
             B[np.diag_indices_from(B)] -= 1.0

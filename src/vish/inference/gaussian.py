@@ -95,10 +95,14 @@ class GaussianModel:
     # ---- predictions, in units of the standardised (and warped) targets
 
     def latent(
-        self, X: np.ndarray, with_variance: bool = True, n_jobs: int | None = None
+        self,
+        X: np.ndarray,
+        with_variance: bool = True,
+        n_jobs: int | None = None,
+        noise: np.ndarray | None = None,
     ) -> Moments:
         """Mean and variance of the noise-free function.  [n, D] -> [n, T] twice"""
-        moments = self.posterior.moments(X, with_variance, n_jobs)
+        moments = self.posterior.moments(X, with_variance, n_jobs, noise)
         return Moments(moments.mean + self.equations.mean, moments.variance)
 
     def _radii(self, X: np.ndarray, n_jobs: int | None) -> np.ndarray:
@@ -123,5 +127,5 @@ class GaussianModel:
 
     def observed(self, X: np.ndarray, n_jobs: int | None = None) -> Moments:
         """Mean and variance of a new observation (warped, if there is a warp)."""
-        latent = self.latent(X, n_jobs=n_jobs)
+        latent = self.latent(X, n_jobs=n_jobs, noise=self.noise)
         return Moments(latent.mean, latent.variance + self.noise_variance_at(X, n_jobs))

@@ -33,7 +33,8 @@ def try_on(rows: ArraySource, setting: Setting, point: Hyperparameters, degree: 
         return Trial(point, degree, np.zeros(0), 1.0)
     result, geometry, log_spectrum, _ = Objective(setting, point, degree).evaluate(point)
     tail = float(np.exp(log_spectrum[-1]))
-    moments = Posterior.of(geometry, result, tail).moments(rows.X, n_jobs=setting.n_jobs)
+    posterior = Posterior.of(geometry, result, tail)
+    moments = posterior.moments(rows.X, n_jobs=setting.n_jobs, noise=point.noise)
     errors = (geometry.standardise(rows.y).T - moments.mean) ** 2
     omega = np.ones(rows.n_rows) if rows.weights is None else rows.weights
     noise = np.broadcast_to(point.noise, errors.shape)

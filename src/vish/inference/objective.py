@@ -205,12 +205,22 @@ class Objective:
     def evaluate(self, point: Hyperparameters) -> tuple[Evidence, Geometry, np.ndarray, np.ndarray]:
         """Evidence of a point (in standardised units), with what its gradient needs."""
         setting = self.setting
-        statistics = setting.statistics(point, self.degree)
+        statistics = self._statistics(point)
         log_spectrum, jacobian = point.kernel.log_spectrum_and_gradient(
             point.dimension, self.degree, truncated=setting.truncated
         )
         result = evidence(statistics.normal_equations, log_spectrum, point.noise)
         return result, statistics.geometry, log_spectrum, jacobian
+
+    def _statistics(self, point: Hyperparameters) -> Statistics:
+        """The rows are read again only if the map or the warp moved."""
+        if point.relevance is self.start.relevance and point.warp is self.start.warp:
+            return self._statistics_of_start
+        return self.setting.statistics(point, self.degree)
+
+    @cached_property
+    def _statistics_of_start(self) -> Statistics:
+        return self.setting.statistics(self.start, self.degree)
 
     def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
         """Negative log density per row, and its gradient."""

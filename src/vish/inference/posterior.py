@@ -117,12 +117,15 @@ class Posterior:
         features = self._basis.evaluate(points.T, n_jobs=1)
         return np.array(_once(lambda root: np.sum((features @ root.T) ** 2, axis=1), self.roots))
 
-    def _variances(self, points: np.ndarray) -> np.ndarray:
-        """phi^T Sigma phi, by the form that keeps its digits.  [d, n] -> [T, n]"""
+    def _variances(self, points: np.ndarray, beside: np.ndarray | float = 0.0) -> np.ndarray:
+        """phi^T Sigma phi, by the form that keeps its digits.  [d, n] -> [T, n]
+
+        Those that matter: `beside` is what will be added to it.
+        """
         if not self.polynomial_variance:
             return self._sums_of_squares(points)
         variances = self._polynomials(points)
-        doubtful = np.any(variances < self._least_variances[:, None], axis=0)
+        doubtful = np.any(variances + beside < self._least_variances[:, None], axis=0)
         if doubtful.any():
             variances[:, doubtful] = self._sums_of_squares(points[:, doubtful])
         return variances
@@ -132,26 +135,40 @@ class Posterior:
         self._linear  # noqa: B018
         self._least_variances  # noqa: B018
 
-    def moments_of_chunk(self, X: np.ndarray, with_variance: bool = True) -> Moments:
+    def moments_of_chunk(
+        self, X: np.ndarray, with_variance: bool = True, noise: np.ndarray | None = None
+    ) -> Moments:
         """Mean and variance of f at a few rows.  [n, D] -> [n, T] twice"""
         points, r = self.geometry.projection.project_chunk(X)
         mean = (r * self.geometry.engine.linear(points, self._linear)).T
         if not with_variance:
             return Moments(mean, np.empty_like(mean))
-        variance = r**2 * (self._variances(points) + self.tail)
+        beside: np.ndarray | float = self.tail
+        if noise is not None:
+            radial = self.geometry.noise == "radial"
+            beside = self.tail + noise[:, None] / (1.0 if radial else r**2)
+        variance = r**2 * (self._variances(points, beside) + self.tail)
         return Moments(mean, variance.T)
 
     def moments(
-        self, X: np.ndarray, with_variance: bool = True, n_jobs: int | None = None
+        self,
+        X: np.ndarray,
+        with_variance: bool = True,
+        n_jobs: int | None = None,
+        noise: np.ndarray | None = None,
     ) -> Moments:
-        """Mean and variance of f at all rows, in blocks.  [N, D] -> [N, T] twice"""
+        """Mean and variance of f at all rows, in blocks.  [N, D] -> [N, T] twice
+
+        Where the noise of the targets [T] will be added, give it: the variance of f then needs
+        only the digits that the sum of both can show, which is much cheaper.
+        """
         shape = (len(X), self.geometry.n_targets)
         mean, variance = np.empty(shape), np.empty(shape if with_variance else (0, 0))
         if with_variance:
             self._least_variances  # noqa: B018  decided once, not by every thread
 
         def fill(rows: slice) -> None:
-            part = self.moments_of_chunk(X[rows], with_variance)
+            part = self.moments_of_chunk(X[rows], with_variance, noise)
             mean[rows] = part.mean
             if with_variance:
                 variance[rows] = part.variance
@@ -200,7 +217,9 @@ class Posterior:
             pick[t] = 1.0
             tangent = engine.linear_pull_back(points, self._linear, pick)
             mean.append(_ambient(geometry, points, tangent, m[t]))
-            v, v_gradient = engine.quadratic_gradient(points, form)
+            v, v_gradient = engine.pull_back(
+                points, form, np.ones_like(r), self._linear, np.zeros_like(m)
+            )
             radial = 2 * r * (v + self.tail)
             variance.append(_ambient(geometry, points, r * v_gradient, radial))
         return Moments(np.stack(mean, axis=1), np.stack(variance, axis=1))

@@ -47,16 +47,15 @@ def relevance_gradient(
         y = geometry.standardise(chunk.y) - mean[:, None]
         omega = np.ones(len(r)) if chunk.weights is None else chunk.weights
         m = engine.linear(points, linear)  # [T, n]
-        v, v_gradient = engine.quadratic_gradient(points, quadratic)  # sums over targets
         if geometry.noise == "radial":
             slope = omega * (y / r - m) * inverse_noise  # dE/dm
-            tangent = engine.linear_pull_back(points, linear, slope) - omega / 2 * v_gradient
+            _, tangent = engine.pull_back(points, quadratic, -omega / 2, linear, slope)
             tangent = tangent / r
             radial = np.sum(slope * y, axis=0) / r**2 - omega * len(y) / r
         else:
             slope = omega * (y - r * m) * inverse_noise  # dE/dM
-            tangent = engine.linear_pull_back(points, linear, slope) - omega * r / 2 * v_gradient
-            radial = np.sum(slope * m, axis=0) - omega * r * v
+            v, tangent = engine.pull_back(points, quadratic, -omega * r / 2, linear, slope)
+            radial = np.sum(slope * m, axis=0) - omega * r * v  # v sums over targets
             radial -= omega * r * tail * inverse_noise.sum()
         radial = radial - np.einsum("in,in->n", points, tangent)  # project the tangent part
         return projection.pull_back(chunk.X, tangent + radial * points)

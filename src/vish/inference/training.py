@@ -34,7 +34,7 @@ _TOP_DEGREE = 40
 _LEAST_GAIN = 1.0  # of log evidence, for one more degree
 _NEAR = 0.02  # of log evidence per row, for another rank to be relearned too
 _HOPELESS = 0.05  # of log evidence per row, for one less rank
-_LEAST_ITERATIONS, _WORK = 20, 60_000  # of one stage: iterations times harmonics
+_LEAST_ITERATIONS, _WORK = 20, 20_000  # of one stage: iterations times harmonics
 _EARLY, _LOOSE, _TIGHT = 1e-4, 1e-5, 1e-6  # relative change of the density that ends a stage
 
 

@@ -31,9 +31,9 @@ from vish.sphere.monomials import (
 from vish.sphere.polynomial_kernels import (
     accumulate_moments,
     accumulate_products,
-    differentiate_quadratic,
     evaluate_linear,
     evaluate_quadratic,
+    pull_back_forms,
     pull_back_linear,
 )
 from vish.sphere.tiles import BLOCK_MULTIPLE, FIRST_TILE, TILE
@@ -101,8 +101,18 @@ class Engine(ABC):
         """Values of a quadratic form.  [d, n] -> [n]"""
 
     @abstractmethod
-    def quadratic_gradient(self, points: np.ndarray, form: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Values of a quadratic form and gradients in the points.  -> [n], [d, n]"""
+    def pull_back(
+        self,
+        points: np.ndarray,
+        quadratic: Any,
+        factors: np.ndarray,
+        linear: Any,
+        weights: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Values v of a quadratic form; gradient of factors v + sum_t weights[t] c_t^T phi.
+
+        -> [n], [d, n]
+        """
 
 
 class PolynomialEngine(Engine):
@@ -205,11 +215,12 @@ class PolynomialEngine(Engine):
         evaluate_quadratic(points, form[0], *self._build, *shape, out)
         return out
 
-    def quadratic_gradient(self, points, form):
+    def pull_back(self, points, quadratic, factors, linear, weights):
         values, gradient = np.empty(points.shape[1]), np.empty_like(points)
         starts = (self._form_tiles.starts, self._transposed_tiles.starts)
-        shape = (self._layout.first_rows, *starts, self._form_block)
-        differentiate_quadratic(points, *form, *self._build, *shape, values, gradient)
+        shape = (*self._build, self._layout.first_rows, *starts, self._form_block)
+        forms = (*quadratic, factors, linear, weights)
+        pull_back_forms(points, *forms, *shape, values, gradient)
         return values, gradient
 
 
@@ -270,10 +281,11 @@ class HarmonicEngine(Engine):
         features = self._features(points)
         return np.einsum("nm,nm->n", features @ form, features)
 
-    def quadratic_gradient(self, points, form):
+    def pull_back(self, points, quadratic, factors, linear, weights):
         features = self._features(points)
-        half = features @ form
-        gradient = self._basis.pull_back(points.T, 2 * half, n_jobs=1).T
+        half = features @ quadratic
+        cotangent = 2 * factors[:, None] * half + weights.T @ linear.T
+        gradient = self._basis.pull_back(points.T, cotangent, n_jobs=1).T
         return np.einsum("nm,nm->n", half, features), np.ascontiguousarray(gradient)
 
 

@@ -177,27 +177,36 @@ def evaluate_linear(points, coefficients, plan, staircase, block, out):
             _store_row(total, rows, out[t], start)
 
 
+@compiled
+def _load_weights(weights, start, rows, weight):
+    for t in range(weights.shape[0]):
+        _load_row(weights[t], start, rows, weight[t])
+
+
+@compiled(fastmath=True)
+def _add_linear(coefficients, weight, adjoints, first):
+    """adjoints[first + m] += sum_t coefficients[m, t] weight[t]."""
+    M, T = coefficients.shape
+    for m in range(M):
+        row = adjoints[first + m]
+        for t in range(T):
+            for b in range(row.shape[0]):
+                row[b] += coefficients[m, t] * weight[t, b]
+
+
 @compiled(fastmath=True)
 def pull_back_linear(points, coefficients, weights, plan, staircase, block, out):
     """out[d, n] = gradient of sum_t weights[t, n] (value t of `evaluate_linear`)."""
     d, n = points.shape
-    M, T = coefficients.shape
     x, values = _monomial_buffer(d, plan, block)
     gradient, adjoints = _monomial_buffer(d, plan, block)
-    weight = np.zeros((T, block))
+    weight = np.zeros((weights.shape[0], block))
     for start in range(0, n, block):
         rows = _load(points, start, x)
         _build(x, plan, values)
-        for t in range(T):
-            _load_row(weights[t], start, rows, weight[t])
-        adjoints[:staircase] = 0.0
-        for m in range(M):
-            row = adjoints[staircase + m]
-            for b in range(block):
-                row[b] = coefficients[m, 0] * weight[0, b]
-            for t in range(1, T):
-                for b in range(block):
-                    row[b] += coefficients[m, t] * weight[t, b]
+        _load_weights(weights, start, rows, weight)
+        adjoints[:] = 0.0
+        _add_linear(coefficients, weight, adjoints, staircase)
         gradient[:] = 0.0
         _reverse_build(x, plan, values, adjoints, gradient)
         for i in range(d):
@@ -226,23 +235,27 @@ def evaluate_quadratic(points, form, plan, staircase, first_rows, starts, block,
 
 
 @compiled(fastmath=True)
-def differentiate_quadratic(
-    points, form, transposed, plan, staircase, first_rows, starts, transposed_starts, block,
-    values_out, out,
+def pull_back_forms(
+    points, form, transposed, factors, coefficients, weights, plan, staircase, first_rows, starts,
+    transposed_starts, block, values_out, out,
 ):  # fmt: skip
-    """values_out[n], out[d, n]: the polynomial of `evaluate_quadratic` and its gradient.
+    """values_out[n]: the polynomial v of `evaluate_quadratic`; out[d, n]: the gradient of
+    factors[n] v + sum_t weights[t, n] (value t of `evaluate_linear`).
 
-    `transposed` holds the same coefficients in tiles of first monomials.
+    `transposed` holds the coefficients of `form` in tiles of first monomials.
     """
     d, n = points.shape
     x, values = _monomial_buffer(d, plan, block)
     gradient, adjoints = _monomial_buffer(d, plan, block)
     last_rows = np.arange(values.shape[0])
     products = aligned_rows(TILE, block)
-    total = np.empty(block)
+    total, factor = np.empty(block), np.zeros(block)
+    weight = np.zeros((weights.shape[0], block))
     for start in range(0, n, block):
         rows = _load(points, start, x)
         _build(x, plan, values)
+        _load_row(factors, start, rows, factor)
+        _load_weights(weights, start, rows, weight)
         total[:] = 0.0
         adjoints[:staircase] = 0.0
         for p in range(starts.shape[0] - 1):
@@ -251,6 +264,7 @@ def differentiate_quadratic(
             for c in range(place, place + TILE):
                 for b in range(block):
                     total[b] += adjoints[c, b] * values[c, b]
+                    adjoints[c, b] *= factor[b]
         for p in range(transposed_starts.shape[0] - 1):
             extent = (transposed_starts[p + 1] - transposed_starts[p]) // TILE
             place = transposed_starts[p]
@@ -258,7 +272,8 @@ def differentiate_quadratic(
             for c in range(min(TILE, first_rows.shape[0] - p * TILE)):
                 row = adjoints[staircase + first_rows[p * TILE + c]]
                 for b in range(block):
-                    row[b] += products[c, b]
+                    row[b] += factor[b] * products[c, b]
+        _add_linear(coefficients, weight, adjoints, staircase)
         gradient[:] = 0.0
         _reverse_build(x, plan, values, adjoints, gradient)
         _store_row(total, rows, values_out, start)
