@@ -95,3 +95,20 @@ def test_a_free_spectrum(rng):
     objective = Objective(setting, start, 3)
     vector = objective.pack(start)
     np.testing.assert_allclose(objective(vector)[1], difference(objective, vector), atol=1e-7)
+
+
+def test_rows_are_read_once_while_the_map_stays(rng, monkeypatch):
+    setting, start = make(rng)
+    reads = []
+    statistics = Setting.statistics
+    monkeypatch.setattr(
+        Setting, "statistics", lambda self, *given: reads.append(1) or statistics(self, *given)
+    )
+    objective = Objective(setting, start, 3, learn_relevance=False)
+    vector = objective.pack(start)
+    values = [objective(vector + step)[0] for step in (0.0, 0.1, 0.2)]
+    assert len(reads) == 1
+    assert len(set(values)) == 3
+    moving = Objective(setting, start, 3)
+    moving(moving.pack(start))
+    assert len(reads) == 2

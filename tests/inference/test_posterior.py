@@ -149,6 +149,23 @@ def test_the_factor_form_where_the_polynomial_cancels(rng, route):
     assert np.abs(polynomial / expected - 1).max() > 1e-6  # what was avoided
 
 
+@pytest.mark.parametrize("noise", ["constant", "radial"])
+@pytest.mark.parametrize("size", [1e-6, 1e-3, 1.0, 1e4])
+def test_with_noise_only_the_digits_that_show_are_kept(rng, noise, size, monkeypatch):
+    """The sum of variance and noise is right to 1e-6, and cheap once the noise is large."""
+    posterior, _, _ = cancelling(rng)
+    posterior = replace(posterior, geometry=replace(posterior.geometry, noise=noise))
+    X = rng.standard_normal((300, 3))
+    radii = posterior.geometry.projection.project(X)[1]
+    added = size * (radii[:, None] ** 2 if noise == "radial" else 1.0)
+    exact = posterior.moments(X).variance
+    quick = posterior.moments(X, noise=np.array([size])).variance
+    np.testing.assert_allclose(quick + added, exact + added, rtol=1e-6)
+    if size == 1e4:
+        monkeypatch.delattr(Posterior, "_sums_of_squares")
+        assert (posterior.moments(X, noise=np.array([size])).variance >= 0).all()
+
+
 @pytest.mark.parametrize("route", ["moments", "features"])
 def test_gradients_where_the_polynomial_cancels(rng, route):
     posterior = cancelling(rng, route)[0]

@@ -112,3 +112,13 @@ def test_the_lowest_degrees(rng, degree):
     assert np.isfinite(model.predict(X)).all()
     if degree:
         assert model.score(X, y) > 0.99
+
+
+@pytest.mark.parametrize("rank", [None, "auto"])
+@pytest.mark.parametrize("degree", [2, 3, "auto"])
+def test_the_bound_for_all_degrees_does_not_end_at_a_constant(rng, degree, rank):
+    """Where most of the kernel lies beyond the degree, a constant is a local maximum."""
+    X = rng.standard_normal((400, 6))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.05 * rng.standard_normal(400)
+    model = VISHRegressor(degree=degree, rank=rank, tail="variational").fit(X[:300], y[:300])
+    assert model.score(X[300:], y[300:]) > 0.8

@@ -65,6 +65,11 @@ class Setting:
         weights = self.source.weights
         return float(self.source.n_rows if weights is None else weights.sum())
 
+    @cached_property
+    def kept_degrees(self) -> "Setting":
+        """The same rows for the kernel of the kept degrees alone."""
+        return self if self.truncated else replace(self, truncated=True)
+
     def geometry(self, point: Hyperparameters, degree: int) -> Geometry:
         projection = Projection(self.centre, self.scale, point.relevance)
         targets = (self.noise_kind, self.target_shift, self.target_scale)

@@ -120,11 +120,15 @@ class Posterior:
     def _variances(self, points: np.ndarray, beside: np.ndarray | float = 0.0) -> np.ndarray:
         """phi^T Sigma phi, by the form that keeps its digits.  [d, n] -> [T, n]
 
-        Those that matter: `beside` is what will be added to it.
+        Those that matter: `beside` [T, n] is what will be added to it.
         """
-        if not self.polynomial_variance:
+        errors, _ = self._polynomial_check
+        hidden = _SAFETY * errors.max() <= _AGREEMENT * np.min(beside)
+        if not (hidden or self.polynomial_variance):
             return self._sums_of_squares(points)
         variances = self._polynomials(points)
+        if hidden:
+            return np.maximum(variances, 0.0)
         doubtful = np.any(variances + beside < self._least_variances[:, None], axis=0)
         if doubtful.any():
             variances[:, doubtful] = self._sums_of_squares(points[:, doubtful])

@@ -11,6 +11,7 @@ of the number of rows for every learned number of the map.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -281,16 +282,46 @@ class Training:
         One factor per input, or one for all if the start is tied.
         """
         low = self._low_degree(start.dimension)
+        kept = early.kept_degrees
         found = []
         for number in range(max(1, self.n_starts)):
             factor = (1.0, 0.4, 2.0)[number] if number < 3 else np.exp(self.rng.normal())
             point, score = replace(start, relevance=start.relevance * factor), -np.inf
             for degree in range(min(1, low), min(2, low) + 1):
-                point, score = self._maximise("start", early, point, degree, 25, _EARLY)
+                point, score = self._maximise("start", kept, point, degree, 25, _EARLY)
             found.append(Candidate(point, score, low))
         point = max(found, key=lambda c: c.score).point
+        point = self._start_of_bound("diagonal", early, point, low)
         point, score = self._maximise("diagonal", early, point, low, self.max_iter, _EARLY)
         return Candidate(point, score, low)
+
+    def _start_of_bound(
+        self, name: str, early: Setting, point: Hyperparameters, degree: int
+    ) -> Hyperparameters:
+        """A point from which the bound for all degrees can be raised, if that is asked for.
+
+        Where much of the kernel lies beyond the degree, the bound is highest for a function
+        that is constant, and no step leads away. So the map is learned on the degrees kept;
+        then the bound is compared on a grid of larger maps and smoother kernels.
+        """
+        if early.truncated:
+            return point
+        point, _ = self._maximise(name, early.kept_degrees, point, degree, self.max_iter, _EARLY)
+        best, highest = point, -np.inf
+        kernels = _smoother(point.kernel, point.dimension, degree)
+        noises = [point.noise]
+        if early.learn_noise:
+            noises = [np.full_like(point.noise, noise) for noise in (0.02, 0.1, 0.4)]
+        with blas_threads_for(basis_size(point.dimension, degree)):
+            for larger in (1.0, 2.0, 4.0, 8.0):
+                mapped = replace(point, relevance=larger * point.relevance)
+                objective = Objective(early, mapped, degree)
+                for kernel, noise in product(kernels, noises):
+                    tried = replace(mapped, kernel=kernel, noise=noise)
+                    value = objective.evaluate(tried)[0].value
+                    if value > highest:
+                        best, highest = tried, value
+        return best
 
     def _far(self, setting: Setting, start: Hyperparameters) -> list[Candidate]:
         """A high degree at once, where that is cheap.
@@ -336,6 +367,7 @@ class Training:
 
     def _learn_map(self, early: Setting, point: Hyperparameters) -> Candidate:
         low = self._low_degree(point.dimension)
+        point = self._start_of_bound("map", early, point, low)
         point, score = self._maximise("map", early, point, low, self.max_iter, _EARLY)
         return Candidate(point, score, low)
 
@@ -409,6 +441,23 @@ class Training:
 def _kind(point: Hyperparameters) -> tuple[bool, bool]:
     """One factor per input, one for all, or a linear map."""
     return point.rank is None, point.tied
+
+
+def _smoother(kernel, dimension: int, degree: int) -> list:
+    """Kernels of longer and longer lengthscale and larger and larger variance."""
+    kernel = _restart(kernel).start(dimension, degree)
+    longer, larger = (
+        np.array([name in parameter for parameter in kernel.parameter_names], dtype=float)
+        for name in ("lengthscale", "variance")
+    )
+    bounds = np.array(kernel.log_bounds).T
+    return [
+        kernel.with_log_parameters(
+            np.clip(kernel.log_parameters + l * longer + v * larger, *bounds)
+        )
+        for l in np.log([1.0, 2.0, 4.0, 8.0])[: 4 if longer.any() else 1]
+        for v in np.log([1.0, 3e1, 1e3, 3e4])
+    ]
 
 
 def _restart(kernel):
