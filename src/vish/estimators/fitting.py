@@ -5,6 +5,7 @@ the evidence is maximised again on the full statistics.
 """
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -141,7 +142,7 @@ def _learn(source, estimator, likelihood, progress) -> tuple[GaussianModel, list
     model = model.with_statistics(replace(statistics, n_rows=subset.n_read))
     if estimator.optimize:
         model = model.relearned(estimator.max_iter)
-        model = replace(model, noise=model.noise * search.optimism)
+        model = replace(model, noise=search.corrected(model.noise))
     return model, trace
 
 
@@ -153,7 +154,7 @@ class Search(NamedTuple):
     degree: int
     trace: list[Stage]
     interrupted: bool
-    optimism: float  # noise at rows not learned from, relative to the noise learned
+    corrected: Callable[[np.ndarray], np.ndarray]  # noise, by rows that were held out
 
     @property
     def log_evidence(self) -> float:
@@ -181,7 +182,8 @@ def _search(subset, noise_kind, estimator, likelihood, seed, progress):
         tell(training, estimator, point, degree)
     else:
         point, degree = training.hold(start)
-    return Search(setting, point, degree, training.trace, training.interrupted, training.optimism)
+    found = (point, degree, training.trace, training.interrupted, training.corrected)
+    return Search(setting, *found)
 
 
 def new_training(setting: Setting, estimator: Any, seed: int, progress: Progress) -> Training:

@@ -15,7 +15,8 @@ from vish.inference.sources import ArraySource
 
 _FACTORS = np.logspace(0.0, 1.5, 31)  # of the noise
 _LOG_FACTOR_SPREAD = 0.3  # standard deviation of a prior on the log of the factor
-_STANDARD_ERRORS = 2.0  # by which one kind must be worse than another to be given up
+_MOST_LOST = 10.0  # of log density, that one row may count for
+_LEAST_NOISE = 0.05  # of the mean squared error: no function is all that certain
 
 
 class Trial(NamedTuple):
@@ -25,6 +26,17 @@ class Trial(NamedTuple):
     degree: int
     log_densities: np.ndarray  # [n], at the noise that suits these rows
     optimism: float  # that noise relative to the learned one, >= 1
+    least_noise: float = 0.0  # a small part of the mean squared error, in units of the noise
+
+    def corrected(self, noise: np.ndarray, share: float) -> np.ndarray:
+        """The noise of a model that was learned from all rows.  [T]
+
+        What a map owes to the rows it is learned from falls with their number: `share` is
+        the part of them that was learned from here.
+        """
+        factor = 1 + (self.optimism - 1) * share
+        at_most = np.maximum(noise, self.optimism * self.point.noise)
+        return np.maximum(np.minimum(factor * noise, at_most), self.least_noise)
 
 
 def try_on(rows: ArraySource, setting: Setting, point: Hyperparameters, degree: int) -> Trial:
@@ -37,25 +49,27 @@ def try_on(rows: ArraySource, setting: Setting, point: Hyperparameters, degree: 
     moments = posterior.moments(rows.X, n_jobs=setting.n_jobs, noise=point.noise)
     errors = (geometry.standardise(rows.y).T - moments.mean) ** 2
     omega = np.ones(rows.n_rows) if rows.weights is None else rows.weights
-    noise = np.broadcast_to(point.noise, errors.shape)
+    relative = np.ones((rows.n_rows, 1))
     if geometry.noise == "radial":
-        noise = noise * geometry.projection.project(rows.X)[1][:, None] ** 2
+        relative = geometry.projection.project(rows.X)[1][:, None] ** 2
+    noise = point.noise * relative
     variances = moments.variance + _FACTORS[:, None, None] * noise
     densities = -0.5 * (np.log(2 * np.pi * variances) + errors / variances).sum(axis=2)
     densities = omega * (densities + geometry.log_slope(rows.y))  # [factors, n]
     prior = -((np.log(_FACTORS) / _LOG_FACTOR_SPREAD) ** 2) / 2
     best = int(np.argmax(densities.sum(axis=1) + prior))
-    return Trial(point, degree, densities[best], float(_FACTORS[best]))
+    least = _LEAST_NOISE * float(np.average(errors / relative, axis=0, weights=omega).min())
+    return Trial(point, degree, densities[best], float(_FACTORS[best]), least)
 
 
-def trusted(trials: list[Trial]) -> list[Trial]:
+def trusted(trials: list[Trial], standard_errors: float = 2.0) -> list[Trial]:
     """Those that are not clearly worse than the best; all, if no rows were held out."""
     if not len(trials[0].log_densities):
         return trials
     best = max(trials, key=lambda trial: trial.log_densities.sum())
 
     def clearly_worse(trial: Trial) -> bool:
-        lost = best.log_densities - trial.log_densities
-        return lost.sum() > _STANDARD_ERRORS * np.sqrt(len(lost)) * lost.std()
+        lost = np.clip(best.log_densities - trial.log_densities, -_MOST_LOST, _MOST_LOST)
+        return lost.sum() > standard_errors * np.sqrt(len(lost)) * lost.std()
 
     return [trial for trial in trials if trial is best or not clearly_worse(trial)]

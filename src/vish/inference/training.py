@@ -3,9 +3,9 @@
 Every stage starts near the answer of the one before: the diagonal relevance from several
 starts at low degree, then the full linear map, then the degree (and the rank of the map)
 raised as far as the evidence pays, then everything together. With few rows for the inputs
-there is another kind of map, one factor for all. A kind that does clearly worse than another
-at rows held out is given up; otherwise stages are compared by the evidence, less half the log
-of the number of rows for every learned number of the map.
+there is another kind of map, one factor for all. Degrees are compared by the evidence; kinds of
+map and ranks, which the evidence flatters, by the density of rows held out. In the end all rows
+are learned from.
 """
 
 import time
@@ -20,11 +20,14 @@ from scipy.optimize import minimize
 from vish.inference.directions import cut_rank, telling_directions
 from vish.inference.holdout import Trial, trusted, try_on
 from vish.inference.objective import Hyperparameters, Objective, Setting
+from vish.inference.sources import ArraySource
 from vish.sphere.memory import basis_size
 from vish.sphere.threads import blas_threads_for
 
 _EARLY_ROWS = 4096  # the first stages do not need more
 _LEAST_ROWS = 8  # with fewer, none are held out
+_HELD_ROWS = 3000  # at most
+_MANY_HELD = 0.2  # of the rows: with fewer, the map need not be learned again from all
 _LOW_FEATURES = 300  # a basis this small is cheap to learn on
 _FAR_FEATURES = 200  # up to here a high degree is tried from the start
 _MOST_DIRECTIONS = 20  # rows of a linear map that is learned whole
@@ -33,8 +36,8 @@ _ROWS_PER_NUMBER = 3  # of data, for every number of the map: with fewer, it fit
 _ROWS_PER_INPUT = 30  # with fewer, one factor for all inputs may be better than one for each
 _TOP_DEGREE = 40
 _LEAST_GAIN = 1.0  # of log evidence, for one more degree
-_NEAR = 0.02  # of log evidence per row, for another rank to be relearned too
 _HOPELESS = 0.05  # of log evidence per row, for one less rank
+_FEW_ITERATIONS = 10  # where more did no good at the rows held out
 _LEAST_ITERATIONS, _WORK = 20, 20_000  # of one stage: iterations times harmonics
 _EARLY, _LOOSE, _TIGHT = 1e-4, 1e-5, 1e-6  # relative change of the density that ends a stage
 
@@ -95,9 +98,14 @@ class Training:
     trace: list[Stage] = field(default_factory=list)
     best: tuple[Hyperparameters, int] | None = None  # point and degree
     _best_score: float = -np.inf  # per row
-    optimism: float = 1.0  # noise at rows not learned from, relative to the noise learned
+    _learning: Setting = field(init=False)  # the rows that are not held out
+    _held: ArraySource = field(init=False)
+    trial: Trial | None = None  # of the answer, at the rows held out
     converged: bool = True
     interrupted: bool = False
+
+    def __post_init__(self) -> None:
+        self._learning, self._held = self.setting, self.setting.rows(0, 0)
 
     # ---- one stage
 
@@ -163,10 +171,14 @@ class Training:
 
     def _complexity(self, point: Hyperparameters, setting: Setting) -> float:
         """Half the log of the number of rows for every number of the linear map."""
-        numbers = 1 if point.tied else int(setting.live.sum())
+        return self._numbers(point) * np.log(max(2.0, setting.weight)) / 2
+
+    def _numbers(self, point: Hyperparameters) -> int:
+        """How many numbers of the map are learned."""
+        numbers = 1 if point.tied else int(self.setting.live.sum())
         if point.rank is not None:  # a rotation of the mapped inputs changes nothing
             numbers = point.rank * numbers - point.rank * (point.rank - 1) // 2
-        return numbers * np.log(max(2.0, setting.weight)) / 2
+        return numbers
 
     # ---- the whole search
 
@@ -212,25 +224,53 @@ class Training:
             return self._finish(start, 1 if self.degree is None else self.degree)
         if not self.learn_relevance:
             return self._fixed_map(start)
+        self._set_rows_aside()
         trials = trusted(self._kinds(start))
-        if self.degree is not None and len(trials) == 1:
-            self.optimism = trials[0].optimism
-            return self._finish(trials[0].point, self.degree)
-        candidates = [self._on_all_rows(trial) for trial in trials]
+        candidates = [self._on_more_rows(trial) for trial in trials]
         if self.degree is None:
-            best = self._raise_degree(candidates)
+            best = self._best(self._raise_degree(candidates))
         else:
-            best = max(candidates, key=lambda c: c.score)._replace(degree=self.degree)
-        self.optimism = next(t.optimism for t in trials if _kind(t.point) == _kind(best.point))
-        return self._finish(best.point, best.degree)
+            best = self._best([c._replace(degree=self.degree) for c in candidates])
+        if not self._held.n_rows:
+            return self._finish(best.point, best.degree)
+        point, degree = self._finish(best.point, best.degree, self._learning)
+        before, after = (self._try(p, degree) for p in (best.point, point))
+        gained = any(trial is after for trial in trusted([before, after]))
+        self.trial = after if gained else before
+        many_held = self._held.n_rows > _MANY_HELD * self.setting.source.n_rows
+        max_iter = self.max_iter if gained else _FEW_ITERATIONS
+        return self._finish(self.trial.point, degree, None, max_iter, many_held)
+
+    def _set_rows_aside(self) -> None:
+        """Hold out some rows, unless there are too few, or only pseudo-data: those are vague."""
+        n = self.setting.source.n_rows
+        n_held = min(_HELD_ROWS, n // 4) if n >= _LEAST_ROWS and self.setting.learn_noise else 0
+        self._learning = self.setting.only_rows(n - n_held)
+        self._held = self.setting.rows(n - n_held, n)
+
+    def _try(self, point: Hyperparameters, degree: int) -> Trial:
+        return try_on(self._held, self._learning, point, degree)
+
+    def _best(self, candidates: list[Candidate]) -> Candidate:
+        """The simplest map within a standard error of the best at the rows held out.
+
+        Without such rows, the evidence decides.
+        """
+        if not self._held.n_rows or len(candidates) == 1:
+            return max(candidates, key=lambda c: c.score)
+        trials = [self._try(c.point, c.degree) for c in candidates]
+        good = {id(trial) for trial in trusted(trials, standard_errors=1.0)}
+        found = [c for c, trial in zip(candidates, trials, strict=True) if id(trial) in good]
+        return min(found, key=lambda c: (self._numbers(c.point), -c.score))
+
+    def corrected(self, noise: np.ndarray) -> np.ndarray:
+        """Noise learned from all rows, as the rows that were held out say it should be.  [T]"""
+        share = self._learning.source.n_rows / max(1, self.setting.source.n_rows)
+        return noise if self.trial is None else self.trial.corrected(noise, share)
 
     def _kinds(self, start: Hyperparameters) -> list[Trial]:
         """Every kind of map that may be taken, learned on some rows and tried on others."""
-        n = self.setting.source.n_rows
-        hold_out = n >= _LEAST_ROWS and self.setting.learn_noise  # pseudo-data are too vague
-        n_early = min(_EARLY_ROWS, n - n // 4 if hold_out else n)
-        early = self.setting.only_rows(n_early)
-        held = self.setting.rows(n_early, n_early + _EARLY_ROWS * hold_out)
+        early = self._learning.only_rows(_EARLY_ROWS)
         diagonal = self._diagonal(early, start)
         for far in self._far(early, start):
             diagonal = far if far.score > diagonal.score + _LEAST_GAIN else diagonal
@@ -238,25 +278,31 @@ class Training:
         if isinstance(self.rank, int):
             kinds = [self._linear_map(early, diagonal.point, self.rank)]
         elif self.rank == "auto":
-            if self.setting.weight < _ROWS_PER_INPUT * self.setting.live.sum():
+            if self._learning.weight < _ROWS_PER_INPUT * self.setting.live.sum():
                 kinds.append(self._diagonal(early, replace(start, tied=True)))
             if rank := self._most_directions():
                 kinds.append(self._linear_map(early, diagonal.point, rank))
-        trials = [try_on(held, early, kind.point, kind.degree) for kind in kinds]
-        # What a map owes to the rows it is learned from falls with their number.
-        return [t._replace(optimism=1 + (t.optimism - 1) * n_early / n) for t in trials]
+        return [try_on(self._held, early, kind.point, kind.degree) for kind in kinds]
 
-    def _on_all_rows(self, trial: Trial) -> Candidate:
-        """The same kind of map, learned from all rows."""
+    def _on_more_rows(self, trial: Trial) -> Candidate:
+        """The same kind of map, learned from all rows that are not held out."""
         point, score = self._maximise(
-            "rows", self.setting, trial.point, trial.degree, self.max_iter, _LOOSE
+            "rows", self._learning, trial.point, trial.degree, self.max_iter, _LOOSE
         )
         return Candidate(point, score, trial.degree)
 
-    def _finish(self, point: Hyperparameters, degree: int) -> tuple[Hyperparameters, int]:
-        """Everything together, to the end."""
-        free = {"learn_relevance": self.learn_relevance}
-        point, _ = self._maximise("all", self.setting, point, degree, self.max_iter, _TIGHT, **free)
+    def _finish(
+        self,
+        point: Hyperparameters,
+        degree: int,
+        setting: Setting | None = None,
+        max_iter: int | None = None,
+        learn_relevance: bool = True,
+    ) -> tuple[Hyperparameters, int]:
+        """Everything together, to the end; on all rows unless others are named."""
+        free = {"learn_relevance": learn_relevance and self.learn_relevance}
+        setting, max_iter = setting or self.setting, max_iter or self.max_iter
+        point, _ = self._maximise("all", setting, point, degree, max_iter, _TIGHT, **free)
         return point, degree
 
     def _fixed_map(self, start: Hyperparameters) -> tuple[Hyperparameters, int]:
@@ -349,7 +395,7 @@ class Training:
         if live == 1:
             return 0  # the diagonal is all there is
         most = live if live <= _MOST_DIRECTIONS else _FEW_DIRECTIONS
-        return min(most, int(self.setting.weight / (_ROWS_PER_NUMBER * live)))
+        return min(most, int(self._learning.weight / (_ROWS_PER_NUMBER * live)))
 
     def _linear_map(self, early: Setting, diagonal: Hyperparameters, rank: int) -> Candidate:
         """A p x D map, from the diagonal one or, for many inputs, from a few directions."""
@@ -373,10 +419,10 @@ class Training:
 
     # ---- degree and rank
 
-    def _raise_degree(self, candidates: list[Candidate]) -> Candidate:
-        """Rank and degree by evidence within `max_features`.
+    def _raise_degree(self, candidates: list[Candidate]) -> list[Candidate]:
+        """The best degree by evidence, within `max_features`, of every kind and rank.
 
-        The map is held fixed while they are compared; the best few then relearn it.
+        The map is held fixed while degrees are compared.
         """
         tried: list[Candidate] = []
         for candidate in candidates:
@@ -395,24 +441,14 @@ class Training:
                     kernel=_restart(candidate.point.kernel),
                 )
                 low = self._low_degree(point.dimension)
-                point, score = self._maximise("rank", self.setting, point, low, 10, _LOOSE)
-                if score < candidate.score - _HOPELESS * self.setting.weight:
+                point, score = self._maximise("rank", self._learning, point, low, 10, _LOOSE)
+                if score < candidate.score - _HOPELESS * self._learning.weight:
                     break
                 tried.extend(self._ladder(Candidate(point, score, low)))
         ranking: dict[tuple[int | None, bool], Candidate] = {}
         for candidate in sorted(tried, key=lambda c: -c.score):
             ranking.setdefault((candidate.point.rank, candidate.point.tied), candidate)
-        near = max(c.score for c in tried) - _NEAR * self.setting.weight
-        finalists = [c for c in ranking.values() if c.score >= near][:2]
-        if len(finalists) == 1:
-            return finalists[0]
-        relearned = [
-            Candidate(
-                *self._maximise("relearn", self.setting, c.point, c.degree, 12, _LOOSE), c.degree
-            )
-            for c in finalists
-        ]
-        return max(relearned, key=lambda c: c.score)
+        return list(ranking.values())
 
     @property
     def _may_cut_rank(self) -> bool:
@@ -430,17 +466,12 @@ class Training:
         steps, point = [candidate], candidate.point
         for degree in range(candidate.degree + 1, self._top_degree(point.dimension) + 1):
             point, score = self._maximise(
-                "degree", self.setting, point, degree, 20, _LOOSE, learn_relevance=False
+                "degree", self._learning, point, degree, 20, _LOOSE, learn_relevance=False
             )
             steps.append(Candidate(point, score, degree))
             if score < steps[-2].score + _LEAST_GAIN:
                 break
         return steps
-
-
-def _kind(point: Hyperparameters) -> tuple[bool, bool]:
-    """One factor per input, one for all, or a linear map."""
-    return point.rank is None, point.tied
 
 
 def _smoother(kernel, dimension: int, degree: int) -> list:
