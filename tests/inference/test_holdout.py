@@ -70,3 +70,41 @@ def test_only_what_is_clearly_worse_is_given_up(rng):
     kept = trusted([far, near, best])
     assert [t is far for t in kept] == [False, False]
     assert len(kept) == 2
+
+
+def test_one_row_does_not_decide_alone(rng):
+    """A loss without bound at many rows is clear, whatever its spread."""
+    point = problem(rng)[2]
+    good = np.full(200, -1.0)
+    bad = good.copy()
+    bad[:20] = -(10.0 ** np.arange(1, 21))  # a mean far below its standard error
+    assert [t.degree for t in trusted([Trial(point, 3, good, 1.0), Trial(point, 2, bad, 1.0)])] == [
+        3
+    ]
+
+
+@pytest.mark.parametrize(
+    ("learned", "expected"),
+    [
+        (0.1, 0.175),  # a factor of 2, of which three quarters hold for all rows
+        (0.3, 0.4),  # no more than suited the rows held out
+        (0.5, 0.5),  # larger already
+        (1e-6, 0.02),  # the least that the errors call for
+    ],
+)
+def test_noise_of_all_rows(rng, learned, expected):
+    point = problem(rng)[2]
+    trial = Trial(point, 3, np.zeros(10), optimism=2.0, least_noise=0.02)
+    np.testing.assert_allclose(trial.corrected(np.array([learned]), 0.75), [expected])
+
+
+def test_a_map_that_memorises_is_not_taken(rng):
+    """Labels 0 and 1 of a sum of thirty inputs: a few directions can be bent through all rows."""
+    X = rng.standard_normal((400, 30))
+    y = (X.sum(axis=1) + 2 * rng.standard_normal(400) > 0).astype(float)
+    model = VISHRegressor().fit(X[:300], y[:300])
+    errors = model.predict(X[300:]) - y[300:]
+    slopes = np.linalg.lstsq(np.c_[X[:300], np.ones(300)], y[:300])[0]
+    linear = np.c_[X[300:], np.ones(100)] @ slopes - y[300:]
+    assert np.mean(errors**2) < 1.1 * np.mean(linear**2)
+    assert model.log_density(X[300:], y[300:]).mean() > -1.0

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import lru_cache
+from itertools import chain, islice
 from typing import TypeVar
 
 from threadpoolctl import ThreadpoolController
@@ -63,10 +64,13 @@ def map_in_order(
     """Results of function(item), in the order of the items.
 
     At most twice as many items as threads are under way, so the memory in use does not
-    grow with their number, and Ctrl-C is heard between items.
+    grow with their number, and Ctrl-C is heard between items. One item needs no threads.
     """
     threads = thread_count(n_jobs)
-    if threads == 1:
+    items = iter(items)
+    first = list(islice(items, 2))
+    items = chain(first, items)
+    if threads == 1 or len(first) < 2:
         yield from map(function, items)
         return
     pending: deque[Future[Result]] = deque()
