@@ -52,6 +52,18 @@ def test_noise_that_is_too_small_shows(rng):
     assert 2 < try_on(held, setting, small, 3).optimism < 12
 
 
+def test_every_target_has_its_own_correction(rng):
+    setting, held, point = problem(rng)
+    rows, more = setting.source, rng.standard_normal((N + HELD, 1))
+    two = ArraySource(rows.X, np.hstack([rows.y, more[:N]]))
+    setting = make_setting(two, "constant", VISHRegressor())
+    held = ArraySource(held.X, np.hstack([held.y, more[N:]]))
+    small = Hyperparameters(point.relevance, point.kernel, np.array([0.02, 1.0]))
+    optimism = try_on(held, setting, small, 3).optimism
+    assert optimism[0] > 2
+    assert optimism[1] < 1.5
+
+
 def test_no_rows_held_out_say_nothing(rng):
     setting, held, point = problem(rng)
     trial = try_on(ArraySource(held.X[:0], held.y[:0]), setting, point, 3)

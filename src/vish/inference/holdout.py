@@ -25,8 +25,8 @@ class Trial(NamedTuple):
     point: Hyperparameters
     degree: int
     log_densities: np.ndarray  # [n], at the noise that suits these rows
-    optimism: float  # that noise relative to the learned one, >= 1
-    least_noise: float = 0.0  # a small part of the mean squared error, in units of the noise
+    optimism: np.ndarray | float  # [T], that noise relative to the learned one, >= 1
+    least_noise: np.ndarray | float = 0.0  # [T], a small part of the mean squared error
 
     def corrected(self, noise: np.ndarray, share: float) -> np.ndarray:
         """The noise of a model that was learned from all rows.  [T]
@@ -54,12 +54,12 @@ def try_on(rows: ArraySource, setting: Setting, point: Hyperparameters, degree: 
         relative = geometry.projection.project(rows.X)[1][:, None] ** 2
     noise = point.noise * relative
     variances = moments.variance + _FACTORS[:, None, None] * noise
-    densities = -0.5 * (np.log(2 * np.pi * variances) + errors / variances).sum(axis=2)
-    densities = omega * (densities + geometry.log_slope(rows.y))  # [factors, n]
+    densities = -0.5 * omega[:, None] * (np.log(2 * np.pi * variances) + errors / variances)
     prior = -((np.log(_FACTORS) / _LOG_FACTOR_SPREAD) ** 2) / 2
-    best = int(np.argmax(densities.sum(axis=1) + prior))
-    least = _LEAST_NOISE * float(np.average(errors / relative, axis=0, weights=omega).min())
-    return Trial(point, degree, densities[best], float(_FACTORS[best]), least)
+    best = np.argmax(densities.sum(axis=1) + prior[:, None], axis=0)  # of every target
+    chosen = densities[best, :, np.arange(len(best))].sum(axis=0)
+    least = _LEAST_NOISE * np.average(errors / relative, axis=0, weights=omega)
+    return Trial(point, degree, chosen + omega * geometry.log_slope(rows.y), _FACTORS[best], least)
 
 
 def trusted(trials: list[Trial], standard_errors: float = 2.0) -> list[Trial]:
