@@ -5,7 +5,7 @@ import pytest
 
 from vish import VISHRegressor
 from vish.estimators.fitting import make_setting
-from vish.inference.holdout import Trial, trusted, try_on
+from vish.inference.holdout import Trial, choose, trusted, try_on
 from vish.inference.objective import Hyperparameters
 from vish.inference.sources import ArraySource
 from vish.kernels import Matern
@@ -82,6 +82,32 @@ def test_only_what_is_clearly_worse_is_given_up(rng):
     kept = trusted([far, near, best])
     assert [t is far for t in kept] == [False, False]
     assert len(kept) == 2
+
+
+@pytest.mark.parametrize(
+    ("scores", "held", "chosen"),
+    [
+        ((5.0, 4.0), (0.0, 0.01), 0),  # within a standard error, and the evidence is against it
+        ((5.0, 6.0), (0.0, 0.01), 1),  # better by both
+        ((5.0, 6.0), (0.0, -0.01), 0),  # better by the evidence alone
+        ((5.0, 4.0), (0.0, 0.5), 1),  # clearly better at rows held out
+    ],
+)
+def test_the_simplest_unless_both_judges_are_against_it(rng, scores, held, chosen):
+    point = problem(rng)[2]
+    rows = rng.normal(-1.0, 0.5, 200)
+    noise = rng.normal(0.0, 0.5, 200)
+    trials = [
+        Trial(point, 3, rows + held[0], 1.0),
+        Trial(point, 3, rows + held[1] + noise - noise.mean(), 1.0),
+    ]
+    assert choose(trials, numbers=[4, 16], scores=list(scores)) == chosen
+    assert choose(trials[::-1], numbers=[16, 4], scores=list(scores[::-1])) == 1 - chosen
+
+
+def test_without_rows_held_out_the_evidence_decides(rng):
+    trial = Trial(problem(rng)[2], 3, np.zeros(0), 1.0)
+    assert choose([trial, trial], numbers=[4, 16], scores=[5.0, 5.1]) == 1
 
 
 def test_one_row_does_not_decide_alone(rng):

@@ -69,6 +69,26 @@ def test_a_linear_map_finds_a_ridge_function(rng):
     assert auto.score(X, y) > 0.95
 
 
+@pytest.mark.parametrize("degree", [8, "auto"])
+def test_a_map_is_found_for_a_function_that_swings(rng, degree):
+    """Low degrees see only noise: the map must be learned at a degree that sees more."""
+    X = rng.standard_normal((1500, 2))
+    y = np.sin(4 * (X[:, 0] - X[:, 1])) + 0.1 * rng.standard_normal(1500)
+    kinds = {"auto": None, None: None}
+    for rank in kinds:
+        model = VISHRegressor(degree=degree, rank=rank, max_features=300).fit(X[:1000], y[:1000])
+        kinds[rank] = np.mean((model.predict(X[1000:]) - y[1000:]) ** 2)
+    assert kinds["auto"] < 0.5 * kinds[None]
+
+
+def test_every_row_is_held_out_once(rng):
+    rows = setting(rng.standard_normal((20, 2)), np.arange(20.0))
+    held = [rows.rolled(5 * fold).rows(15, 20) for fold in range(4)]
+    np.testing.assert_array_equal(np.sort(np.concatenate([h.y[:, 0] for h in held])), np.arange(20))
+    whole = rows.rolled(5).source
+    np.testing.assert_array_equal(whole.X[whole.y[:, 0] == 3.0], rows.source.X[3:4])
+
+
 def test_the_degree_is_raised_while_it_pays(rng):
     X = rng.uniform(-2, 2, (400, 1))
     noise = 0.05 * rng.standard_normal(400)

@@ -28,6 +28,11 @@ class Trial(NamedTuple):
     optimism: np.ndarray | float  # [T], that noise relative to the learned one, >= 1
     least_noise: np.ndarray | float = 0.0  # [T], a small part of the mean squared error
 
+    def joined(self, other: "Trial") -> "Trial":
+        """This one, with the rows of another held out too."""
+        log_densities = np.concatenate([self.log_densities, other.log_densities])
+        return self._replace(log_densities=log_densities)
+
     def corrected(self, noise: np.ndarray, share: float) -> np.ndarray:
         """The noise of a model that was learned from all rows.  [T]
 
@@ -62,14 +67,47 @@ def try_on(rows: ArraySource, setting: Setting, point: Hyperparameters, degree: 
     return Trial(point, degree, chosen + omega * geometry.log_slope(rows.y), _FACTORS[best], least)
 
 
+def _densities(trials: list[Trial]) -> np.ndarray:
+    """Log densities of which one row cannot decide alone.  [k, n]"""
+    densities = np.array([trial.log_densities for trial in trials])
+    return np.maximum(densities, densities.max(axis=0) - _MOST_LOST)
+
+
+def sums_of_densities(trials: list[Trial]) -> np.ndarray:
+    """What trials are compared by.  [k]"""
+    return _densities(trials).sum(axis=1)
+
+
 def trusted(trials: list[Trial], standard_errors: float = 2.0) -> list[Trial]:
     """Those that are not clearly worse than the best; all, if no rows were held out."""
     if not len(trials[0].log_densities):
         return trials
-    best = max(trials, key=lambda trial: trial.log_densities.sum())
+    densities = _densities(trials)
+    lost = densities[densities.sum(axis=1).argmax()] - densities
+    clear = standard_errors * np.sqrt(lost.shape[1]) * lost.std(axis=1)
+    return [trials[i] for i in np.flatnonzero(lost.sum(axis=1) <= clear)]
 
-    def clearly_worse(trial: Trial) -> bool:
-        lost = np.clip(best.log_densities - trial.log_densities, -_MOST_LOST, _MOST_LOST)
-        return lost.sum() > standard_errors * np.sqrt(len(lost)) * lost.std()
 
-    return [trial for trial in trials if trial is best or not clearly_worse(trial)]
+def choose(trials: list[Trial], numbers: list[int], scores: list[float]) -> int:
+    """Which to take: the simplest that is not clearly worse than the best at rows held out.
+
+    Unless others beat it by both judges, those rows and the evidence. Without such rows, the
+    evidence decides.
+
+    Parameters
+    ----------
+    numbers : list of int
+        How many numbers of each map were learned.
+    scores : list of float
+        Log evidence, less what those numbers cost.
+    """
+    if not len(trials[0].log_densities):
+        return int(np.argmax(scores))
+    densities = sums_of_densities(trials)
+    good = {id(trial) for trial in trusted(trials, standard_errors=1.0)}
+    found = [i for i, trial in enumerate(trials) if id(trial) in good]
+    simplest = min(found, key=lambda i: (numbers[i], -scores[i]))
+    better = [
+        i for i in found if scores[i] >= scores[simplest] and densities[i] >= densities[simplest]
+    ]
+    return max(better, key=lambda i: densities[i])

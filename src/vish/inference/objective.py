@@ -85,6 +85,13 @@ class Setting:
         """The first n rows."""
         return self if n >= self.source.n_rows else replace(self, source=self.rows(0, n))
 
+    def rolled(self, n: int) -> "Setting":
+        """The same rows, the last n of them first."""
+        source = self.source
+        rows = np.roll(np.arange(source.n_rows), n)
+        weights = None if source.weights is None else source.weights[rows]
+        return replace(self, source=ArraySource(source.X[rows], source.y[rows], weights))
+
     def statistics(self, point: Hyperparameters, degree: int) -> Statistics:
         geometry = self.geometry(point, degree)
         return Statistics.of_source(geometry, self.source, self.n_jobs)

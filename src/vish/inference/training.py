@@ -11,14 +11,14 @@ are learned from.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
 
+from vish.inference.bound_start import best_start, without_lengthscale
 from vish.inference.directions import cut_rank, telling_directions
-from vish.inference.holdout import Trial, trusted, try_on
+from vish.inference.holdout import Trial, choose, sums_of_densities, trusted, try_on
 from vish.inference.objective import Hyperparameters, Objective, Setting
 from vish.inference.sources import ArraySource
 from vish.sphere.memory import basis_size
@@ -27,6 +27,7 @@ from vish.sphere.threads import blas_threads_for
 _EARLY_ROWS = 4096  # the first stages do not need more
 _LEAST_ROWS = 8  # with fewer, none are held out
 _HELD_ROWS = 3000  # at most
+_FOLDS = 4
 _MANY_HELD = 0.2  # of the rows: with fewer, the map need not be learned again from all
 _LOW_FEATURES = 300  # a basis this small is cheap to learn on
 _FAR_FEATURES = 200  # up to here a high degree is tried from the start
@@ -224,13 +225,12 @@ class Training:
             return self._finish(start, 1 if self.degree is None else self.degree)
         if not self.learn_relevance:
             return self._fixed_map(start)
-        self._set_rows_aside()
-        trials = trusted(self._kinds(start))
-        candidates = [self._on_more_rows(trial) for trial in trials]
+        candidates = [self._on_more_rows(kind) for kind in self._kinds(start)]
         if self.degree is None:
-            best = self._best(self._raise_degree(candidates))
+            candidates = self._raise_degree(candidates)
         else:
-            best = self._best([c._replace(degree=self.degree) for c in candidates])
+            candidates = [c._replace(degree=self.degree) for c in candidates]
+        best = self._best(candidates, [self._try(c.point, c.degree) for c in candidates])
         if not self._held.n_rows:
             return self._finish(best.point, best.degree)
         point, degree = self._finish(best.point, best.degree, self._learning)
@@ -241,55 +241,80 @@ class Training:
         max_iter = self.max_iter if gained else _FEW_ITERATIONS
         return self._finish(self.trial.point, degree, None, max_iter, many_held)
 
-    def _set_rows_aside(self) -> None:
+    def _set_rows_aside(self, fold: int = 0) -> None:
         """Hold out some rows, unless there are too few, or only pseudo-data: those are vague."""
         n = self.setting.source.n_rows
         n_held = min(_HELD_ROWS, n // 4) if n >= _LEAST_ROWS and self.setting.learn_noise else 0
-        self._learning = self.setting.only_rows(n - n_held)
-        self._held = self.setting.rows(n - n_held, n)
+        setting = self.setting.rolled(fold * n_held) if fold else self.setting
+        self._learning = setting.only_rows(n - n_held)
+        self._held = setting.rows(n - n_held, n)
 
     def _try(self, point: Hyperparameters, degree: int) -> Trial:
         return try_on(self._held, self._learning, point, degree)
 
-    def _best(self, candidates: list[Candidate]) -> Candidate:
-        """The simplest map within a standard error of the best at the rows held out.
-
-        Without such rows, the evidence decides.
-        """
-        if not self._held.n_rows or len(candidates) == 1:
-            return max(candidates, key=lambda c: c.score)
-        trials = [self._try(c.point, c.degree) for c in candidates]
-        good = {id(trial) for trial in trusted(trials, standard_errors=1.0)}
-        found = [c for c, trial in zip(candidates, trials, strict=True) if id(trial) in good]
-        return min(found, key=lambda c: (self._numbers(c.point), -c.score))
+    def _best(self, candidates: list[Candidate], trials: list[Trial]) -> Candidate:
+        numbers = [self._numbers(c.point) for c in candidates]
+        return candidates[choose(trials, numbers, [c.score for c in candidates])]
 
     def corrected(self, noise: np.ndarray) -> np.ndarray:
         """Noise learned from all rows, as the rows that were held out say it should be.  [T]"""
         share = self._learning.source.n_rows / max(1, self.setting.source.n_rows)
         return noise if self.trial is None else self.trial.corrected(noise, share)
 
-    def _kinds(self, start: Hyperparameters) -> list[Trial]:
-        """Every kind of map that may be taken, learned on some rows and tried on others."""
-        early = self._learning.only_rows(_EARLY_ROWS)
+    def _kinds(self, start: Hyperparameters) -> list[Candidate]:
+        """The kinds of map worth going on with, learned on some rows and tried on others.
+
+        Where the degree is given and the rows are few, every row is held out once, and only
+        the best kind is left.
+        """
+        early = self._early()
+        kinds = self._kinds_on(early, start)
+        if len(kinds) == 1:
+            return kinds
+        trials = self._try_kinds(kinds, early)
+        if self.degree is not None and self.setting.source.n_rows <= _EARLY_ROWS:
+            for fold in range(1, _FOLDS):
+                early = self._early(fold)
+                again = self._try_kinds(self._kinds_on(early, start), early)
+                trials = [a.joined(b) for a, b in zip(trials, again, strict=True)]
+            self._early()
+            return [kinds[int(np.argmax(sums_of_densities(trials)))]]
+        good = {id(trial) for trial in trusted(trials)}
+        return [kind for kind, trial in zip(kinds, trials, strict=True) if id(trial) in good]
+
+    def _early(self, fold: int = 0) -> Setting:
+        """Some rows to learn from, after others were set aside."""
+        self._set_rows_aside(fold)
+        return self._learning.only_rows(_EARLY_ROWS)
+
+    def _try_kinds(self, kinds: list[Candidate], early: Setting) -> list[Trial]:
+        degrees = [kind.degree if self.degree is None else self.degree for kind in kinds]
+        return [
+            try_on(self._held, early, kind.point, degree)
+            for kind, degree in zip(kinds, degrees, strict=True)
+        ]
+
+    def _kinds_on(self, early: Setting, start: Hyperparameters) -> list[Candidate]:
+        """Every kind of map that may be taken."""
         diagonal = self._diagonal(early, start)
         for far in self._far(early, start):
             diagonal = far if far.score > diagonal.score + _LEAST_GAIN else diagonal
-        kinds = [diagonal]
         if isinstance(self.rank, int):
-            kinds = [self._linear_map(early, diagonal.point, self.rank)]
-        elif self.rank == "auto":
+            return [self._linear_map(early, diagonal, self.rank)]
+        kinds = [diagonal]
+        if self.rank == "auto":
             if self._learning.weight < _ROWS_PER_INPUT * self.setting.live.sum():
                 kinds.append(self._diagonal(early, replace(start, tied=True)))
             if rank := self._most_directions():
-                kinds.append(self._linear_map(early, diagonal.point, rank))
-        return [try_on(self._held, early, kind.point, kind.degree) for kind in kinds]
+                kinds.append(self._linear_map(early, diagonal, rank))
+        return kinds
 
-    def _on_more_rows(self, trial: Trial) -> Candidate:
+    def _on_more_rows(self, kind: Candidate) -> Candidate:
         """The same kind of map, learned from all rows that are not held out."""
         point, score = self._maximise(
-            "rows", self._learning, trial.point, trial.degree, self.max_iter, _LOOSE
+            "rows", self._learning, kind.point, kind.degree, self.max_iter, _LOOSE
         )
-        return Candidate(point, score, trial.degree)
+        return Candidate(point, score, kind.degree)
 
     def _finish(
         self,
@@ -344,30 +369,11 @@ class Training:
     def _start_of_bound(
         self, name: str, early: Setting, point: Hyperparameters, degree: int
     ) -> Hyperparameters:
-        """A point from which the bound for all degrees can be raised, if that is asked for.
-
-        Where much of the kernel lies beyond the degree, the bound is highest for a function
-        that is constant, and no step leads away. So the map is learned on the degrees kept;
-        then the bound is compared on a grid of larger maps and smoother kernels.
-        """
+        """A point from which the bound for all degrees can be raised, if that is asked for."""
         if early.truncated:
             return point
         point, _ = self._maximise(name, early.kept_degrees, point, degree, self.max_iter, _EARLY)
-        best, highest = point, -np.inf
-        kernels = _smoother(point.kernel, point.dimension, degree)
-        noises = [point.noise]
-        if early.learn_noise:
-            noises = [np.full_like(point.noise, noise) for noise in (0.02, 0.1, 0.4)]
-        with blas_threads_for(basis_size(point.dimension, degree)):
-            for larger in (1.0, 2.0, 4.0, 8.0):
-                mapped = replace(point, relevance=larger * point.relevance)
-                objective = Objective(early, mapped, degree)
-                for kernel, noise in product(kernels, noises):
-                    tried = replace(mapped, kernel=kernel, noise=noise)
-                    value = objective.evaluate(tried)[0].value
-                    if value > highest:
-                        best, highest = tried, value
-        return best
+        return best_start(early, point, degree)
 
     def _far(self, setting: Setting, start: Hyperparameters) -> list[Candidate]:
         """A high degree at once, where that is cheap.
@@ -397,25 +403,28 @@ class Training:
         most = live if live <= _MOST_DIRECTIONS else _FEW_DIRECTIONS
         return min(most, int(self._learning.weight / (_ROWS_PER_NUMBER * live)))
 
-    def _linear_map(self, early: Setting, diagonal: Hyperparameters, rank: int) -> Candidate:
+    def _linear_map(self, early: Setting, diagonal: Candidate, rank: int) -> Candidate:
         """A p x D map, from the diagonal one or, for many inputs, from a few directions."""
         live = int(self.setting.live.sum())
         if rank == live or live <= min(_MOST_DIRECTIONS, self._most_directions()):
-            relevance = np.diag(diagonal.relevance)[self.setting.live]
+            relevance = np.diag(diagonal.point.relevance)[self.setting.live]
         else:
             relevance = telling_directions(early, rank)
-        point = replace(diagonal, relevance=relevance, kernel=_restart(diagonal.kernel))
-        learned = self._learn_map(early, point)
+        kernel = without_lengthscale(diagonal.point.kernel)
+        point = replace(diagonal.point, relevance=relevance, kernel=kernel)
+        learned = self._learn_map(early, point, diagonal.degree)
         if rank < len(relevance):
             cut = cut_rank(learned.point.relevance, rank)
-            learned = self._learn_map(early, replace(point, relevance=cut))
+            learned = self._learn_map(early, replace(point, relevance=cut), diagonal.degree)
         return learned
 
-    def _learn_map(self, early: Setting, point: Hyperparameters) -> Candidate:
-        low = self._low_degree(point.dimension)
-        point = self._start_of_bound("map", early, point, low)
-        point, score = self._maximise("map", early, point, low, self.max_iter, _EARLY)
-        return Candidate(point, score, low)
+    def _learn_map(self, early: Setting, point: Hyperparameters, degree: int) -> Candidate:
+        """A full map, at a degree that the diagonal one was learned on if that is cheap."""
+        if basis_size(point.dimension, degree) > _FAR_FEATURES:
+            degree = self._low_degree(point.dimension)
+        point = self._start_of_bound("map", early, point, degree)
+        point, score = self._maximise("map", early, point, degree, self.max_iter, _EARLY)
+        return Candidate(point, score, degree)
 
     # ---- degree and rank
 
@@ -438,9 +447,9 @@ class Training:
                 point = replace(
                     candidate.point,
                     relevance=cut_rank(candidate.point.relevance, rank),
-                    kernel=_restart(candidate.point.kernel),
+                    kernel=without_lengthscale(candidate.point.kernel),
                 )
-                low = self._low_degree(point.dimension)
+                low = max(candidate.degree, self._low_degree(point.dimension))
                 point, score = self._maximise("rank", self._learning, point, low, 10, _LOOSE)
                 if score < candidate.score - _HOPELESS * self._learning.weight:
                     break
@@ -472,25 +481,3 @@ class Training:
             if score < steps[-2].score + _LEAST_GAIN:
                 break
         return steps
-
-
-def _smoother(kernel, dimension: int, degree: int) -> list:
-    """Kernels of longer and longer lengthscale and larger and larger variance."""
-    kernel = _restart(kernel).start(dimension, degree)
-    longer, larger = (
-        np.array([name in parameter for parameter in kernel.parameter_names], dtype=float)
-        for name in ("lengthscale", "variance")
-    )
-    bounds = np.array(kernel.log_bounds).T
-    return [
-        kernel.with_log_parameters(
-            np.clip(kernel.log_parameters + l * longer + v * larger, *bounds)
-        )
-        for l in np.log([1.0, 2.0, 4.0, 8.0])[: 4 if longer.any() else 1]
-        for v in np.log([1.0, 3e1, 1e3, 3e4])
-    ]
-
-
-def _restart(kernel):
-    """The kernel with its lengthscale forgotten: what it means depends on the dimension."""
-    return replace(kernel, lengthscale=None) if hasattr(kernel, "lengthscale") else kernel

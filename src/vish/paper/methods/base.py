@@ -18,6 +18,7 @@ class Training:
     degree: int | None = None  # the paper's
     n_inducing: int = 500  # of SVGP: as many as VISH has harmonics, in the paper's Table 1
     budget: float = 600.0  # seconds after which gradient methods stop and say so
+    steps: int | None = None  # of SVGP, if not by its own rule
 
 
 class Prediction(NamedTuple):

@@ -35,7 +35,7 @@ def svgp(training: Training) -> Fitted:
     parameters = [*model.parameters(), *likelihood.parameters()]
     optimiser = torch.optim.Adam(parameters, lr=RATE)
     per_epoch = -(-len(X) // BATCH)
-    steps = max(EPOCHS * per_epoch, LEAST_STEPS)
+    steps = training.steps or max(EPOCHS * per_epoch, LEAST_STEPS)
     decay = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps, eta_min=RATE / 50)
     generator = torch.Generator().manual_seed(training.seed)
     order = torch.randperm(len(X), generator=generator)
