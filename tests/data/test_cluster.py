@@ -170,8 +170,14 @@ def bad_frame(change, value):
             "partition 2: column 'a' .* in row 5; rem",
         ),
         (lambda: data.dask(bad_frame("a", "x"), "y"), "partition .*: column 'a' holds .*, not num"),
-        (lambda: data.dask(bad_frame("y", np.inf), "y"), "partition 2: y is missing .* in row 5"),
-        (lambda: data.dask(bad_frame("b", -1.0), "y", weight="b"), "partition 2: weights must be"),
+        (
+            lambda: data.dask(bad_frame("y", np.inf), "y"),
+            "partition 2: column 'y': y is missing .* in row 5",
+        ),
+        (
+            lambda: data.dask(bad_frame("b", -1.0), "y", weight="b"),
+            "partition 2: column 'b': weights must be",
+        ),
         (lambda: data.dask(da.ones((5, 2)), "y"), "give the target as a Dask array"),
         (lambda: data.dask(da.ones((5, 2)), da.ones(6)), "X has 5 rows and target or weight 6"),
         (lambda: data.dask(da.ones((0, 2)), da.ones(0)), "no rows; give at least one"),

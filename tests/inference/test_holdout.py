@@ -23,6 +23,11 @@ def problem(rng, noise="constant", weights=None):
     return setting, ArraySource(X[N:], y[N:], weights), point
 
 
+def trial(point, log_densities, squared_errors=None):
+    errors = np.ones(len(log_densities)) if squared_errors is None else squared_errors
+    return Trial(point, 3, log_densities, errors, 1.0)
+
+
 @pytest.mark.parametrize("noise", ["constant", "radial"])
 def test_density_is_that_of_the_estimator(rng, noise):
     setting, held, point = problem(rng, noise)
@@ -76,7 +81,7 @@ def test_only_what_is_clearly_worse_is_given_up(rng):
     point = problem(rng)[2]
     good = rng.normal(-1.0, 0.5, 200)
     best, near, far = (
-        Trial(point, 3, good + shift, 1.0)
+        trial(point, good + shift)
         for shift in (0.0, rng.normal(-0.01, 0.5, 200), rng.normal(-0.5, 0.5, 200))
     )
     kept = trusted([far, near, best])
@@ -98,16 +103,16 @@ def test_the_simplest_unless_both_judges_are_against_it(rng, scores, held, chose
     rows = rng.normal(-1.0, 0.5, 200)
     noise = rng.normal(0.0, 0.5, 200)
     trials = [
-        Trial(point, 3, rows + held[0], 1.0),
-        Trial(point, 3, rows + held[1] + noise - noise.mean(), 1.0),
+        trial(point, rows + held[0]),
+        trial(point, rows + held[1] + noise - noise.mean()),
     ]
     assert choose(trials, numbers=[4, 16], scores=list(scores)) == chosen
     assert choose(trials[::-1], numbers=[16, 4], scores=list(scores[::-1])) == 1 - chosen
 
 
 def test_without_rows_held_out_the_evidence_decides(rng):
-    trial = Trial(problem(rng)[2], 3, np.zeros(0), 1.0)
-    assert choose([trial, trial], numbers=[4, 16], scores=[5.0, 5.1]) == 1
+    none = trial(problem(rng)[2], np.zeros(0))
+    assert choose([none, none], numbers=[4, 16], scores=[5.0, 5.1]) == 1
 
 
 def test_one_row_does_not_decide_alone(rng):
@@ -116,9 +121,19 @@ def test_one_row_does_not_decide_alone(rng):
     good = np.full(200, -1.0)
     bad = good.copy()
     bad[:20] = -(10.0 ** np.arange(1, 21))  # a mean far below its standard error
-    assert [t.degree for t in trusted([Trial(point, 3, good, 1.0), Trial(point, 2, bad, 1.0)])] == [
-        3
-    ]
+    found = trusted([trial(point, good), trial(point, bad)])
+    assert [t.log_densities is good for t in found] == [True]
+
+
+def test_errors_that_are_far_off_are_not_forgiven(rng):
+    """A few wild predictions cost the density little, where their variance is large."""
+    point = problem(rng)[2]
+    even, wild = np.full(200, 0.1), np.full(200, 0.01)
+    wild[:20] = 5.0
+    tame = trial(point, np.full(200, -1.0), even)
+    assert trusted([tame, trial(point, np.full(200, -0.5), wild)]) == [tame]
+    one_row = np.where(np.arange(200) < 1, 100.0, 0.01)
+    assert len(trusted([tame, trial(point, np.full(200, -1.0), one_row)])) == 2
 
 
 @pytest.mark.parametrize(
@@ -132,8 +147,8 @@ def test_one_row_does_not_decide_alone(rng):
 )
 def test_noise_of_all_rows(rng, learned, expected):
     point = problem(rng)[2]
-    trial = Trial(point, 3, np.zeros(10), optimism=2.0, least_noise=0.02)
-    np.testing.assert_allclose(trial.corrected(np.array([learned]), 0.75), [expected])
+    tried = trial(point, np.zeros(10))._replace(optimism=2.0, least_noise=0.02)
+    np.testing.assert_allclose(tried.corrected(np.array([learned]), 0.75), [expected])
 
 
 def test_a_map_that_memorises_is_not_taken(rng):

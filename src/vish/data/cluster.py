@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from vish.data.frames import choose_features, column_of, numeric
+from vish.data.frames import FrameSource, choose_features, numeric
 from vish.data.streams import checked_target, checked_weights
 from vish.inference.passes import GROUP, GROUP_ROWS
-from vish.inference.sources import Chunk
-from vish.sphere.threads import CHUNK_ROWS, thread_count
+from vish.inference.sources import ArraySource, Chunk
+from vish.sphere.threads import thread_count
 
 _PATIENCE = 30.0  # seconds without a scheduler before we give up
 _AHEAD = 3  # partitions under way for each thread of the workers
@@ -202,9 +202,9 @@ def partition_sums(
 ) -> list:
     """Sums of function(chunk) over the groups of one partition, after the first `skip`."""
     sums: list = []
-    chunks = partition_chunks(partition, layout, where, start, length)
-    for number, chunk in enumerate(chunks[skip * GROUP :]):
-        part = function(chunk)
+    rows = partition_rows(partition, layout, where, length)
+    for number, chunk in enumerate(rows.chunks(skip * GROUP_ROWS)):
+        part = function(chunk._replace(start=start + chunk.start))
         if number % GROUP == 0:
             sums.append(part)
         else:
@@ -215,42 +215,32 @@ def partition_sums(
 def partition_chunks(
     partition: Any, layout: dict, where: str, start: int, length: int
 ) -> list[Chunk]:
-    """The rows of one partition, checked."""
-    X, y, weights = _arrays(partition, layout, where)
-    if len(X) != length:
-        raise ValueError(
-            f"{where} has {len(X):,} rows, but had {length:,} before; a collection must give the "
-            "same rows each time"
-        )
-    chunks = []
-    for place in range(0, length, CHUNK_ROWS):
-        rows = slice(place, place + CHUNK_ROWS)
-        some = None if weights is None else weights[rows]
-        chunks.append(Chunk(start + place, X[rows], y[rows], some))
-    return chunks
+    """All rows of one partition."""
+    rows = partition_rows(partition, layout, where, length)
+    return [chunk._replace(start=start + chunk.start) for chunk in rows.chunks()]
 
 
-def _arrays(
-    partition: Any, layout: dict, where: str
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    if layout["features"] is None:  # arrays
+def partition_rows(
+    partition: Any, layout: dict, where: str, length: int
+) -> FrameSource | ArraySource:
+    """One partition as a source of its own, checked."""
+    rows: FrameSource | ArraySource
+    if layout["features"] is None:
         X, y, weights = partition
-        X, y = np.asarray(X), np.asarray(y)
-        X = numeric(X, "X", where)
+        X, y = numeric(np.asarray(X), "X", where), np.asarray(y)
         X = X if X.dtype in (np.float64, np.float32) else X.astype(np.float64)
-        y = y[:, None] if y.ndim == 1 else y
+        y = checked_target(y[:, None] if y.ndim == 1 else y, where)
         weights = None if weights is None else np.asarray(weights)
+        rows = ArraySource(X, y, checked_weights(weights, len(X), where))
     else:
-        columns = [numeric(column_of(partition, n), n, where) for n in layout["features"]]
-        single = all(column.dtype == np.float32 for column in columns)
-        X = np.empty((len(columns), len(partition)), np.float32 if single else np.float64)
-        for i, column in enumerate(columns):
-            X[i] = column
-        X = X.T
-        y = np.column_stack([column_of(partition, name) for name in layout["targets"]])
-        name = layout["weight"]
-        weights = None if name is None else numeric(column_of(partition, name), name, where)
-    return X, checked_target(y, where), checked_weights(weights, len(X), where)
+        target, features, weight = (layout[name] for name in ("targets", "features", "weight"))
+        rows = FrameSource(partition, target, features, weight, where)
+    if rows.n_rows != length:
+        raise ValueError(
+            f"{where} has {rows.n_rows:,} rows, but had {length:,} before; a collection must give "
+            "the same rows each time"
+        )
+    return rows
 
 
 def _same(function: Any) -> Any:

@@ -230,16 +230,19 @@ class Training:
             candidates = self._raise_degree(candidates)
         else:
             candidates = [c._replace(degree=self.degree) for c in candidates]
-        best = self._best(candidates, [self._try(c.point, c.degree) for c in candidates])
+        trials = [self._try(c.point, c.degree) for c in candidates]
+        numbers = [self._numbers(c.point) for c in candidates]
+        chosen = choose(trials, numbers, [c.score for c in candidates])
+        degree, before = candidates[chosen].degree, trials[chosen]
         if not self._held.n_rows:
-            return self._finish(best.point, best.degree)
-        point, degree = self._finish(best.point, best.degree, self._learning)
-        before, after = (self._try(p, degree) for p in (best.point, point))
+            return self._finish(before.point, degree)
+        point, _ = self._finish(before.point, degree, self._learning)
+        after = self._try(point, degree)
         gained = any(trial is after for trial in trusted([before, after]))
         self.trial = after if gained else before
-        many_held = self._held.n_rows > _MANY_HELD * self.setting.source.n_rows
+        learn_map = gained and self._held.n_rows > _MANY_HELD * self.setting.source.n_rows
         max_iter = self.max_iter if gained else _FEW_ITERATIONS
-        return self._finish(self.trial.point, degree, None, max_iter, many_held)
+        return self._finish(self.trial.point, degree, None, max_iter, learn_map)
 
     def _set_rows_aside(self, fold: int = 0) -> None:
         """Hold out some rows, unless there are too few, or only pseudo-data: those are vague."""
@@ -251,10 +254,6 @@ class Training:
 
     def _try(self, point: Hyperparameters, degree: int) -> Trial:
         return try_on(self._held, self._learning, point, degree)
-
-    def _best(self, candidates: list[Candidate], trials: list[Trial]) -> Candidate:
-        numbers = [self._numbers(c.point) for c in candidates]
-        return candidates[choose(trials, numbers, [c.score for c in candidates])]
 
     def corrected(self, noise: np.ndarray) -> np.ndarray:
         """Noise learned from all rows, as the rows that were held out say it should be.  [T]"""
