@@ -17,7 +17,7 @@ from vish.inference.sources import ArraySource, Chunk
 from vish.sphere.threads import thread_count
 
 _PATIENCE = 30.0  # seconds without a scheduler before we give up
-_AHEAD = 3  # partitions under way for each thread of the workers
+_AHEAD = 4  # partitions submitted at once for each thread of the workers
 
 
 class DaskSource:
@@ -110,15 +110,14 @@ class DaskSource:
                 yield from dask.compute(*tasks[i : i + step])
             return
         pending: deque = deque()
-        limit = ahead
-        for task in tasks:
-            with _cluster_errors(self._client):
-                if not ahead and not pending:
-                    limit = _AHEAD * max(4, sum(self._client.nthreads().values()))
-                pending.append(self._client.compute(task))
-            if len(pending) >= limit:
-                yield self._result(pending.popleft())
-        while pending:
+        block = ahead
+        while tasks or pending:
+            if tasks and len(pending) <= block:
+                with _cluster_errors(self._client):
+                    block = ahead or _AHEAD * max(4, sum(self._client.nthreads().values()))
+                    with dask.config.set({"optimization.fuse.delayed": True}):  # with its reading
+                        pending.extend(self._client.compute(tasks[:block]))
+                tasks = tasks[block:]
             yield self._result(pending.popleft())
 
     def _result(self, future: Any) -> Any:
