@@ -141,4 +141,4 @@ def test_the_bound_for_all_degrees_does_not_end_at_a_constant(rng, degree, rank)
     X = rng.standard_normal((400, 6))
     y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.05 * rng.standard_normal(400)
     model = VISHRegressor(degree=degree, rank=rank, tail="variational").fit(X[:300], y[:300])
-    assert model.score(X[300:], y[300:]) > 0.8
+    assert model.score(X[300:], y[300:]) > 0.7  # of a constant, 0

@@ -16,7 +16,6 @@ from vish.inference.sources import ArraySource
 _FACTORS = np.logspace(0.0, 1.5, 31)  # of the noise
 _LOG_FACTOR_SPREAD = 0.3  # standard deviation of a prior on the log of the factor
 _MOST_LOST = 10.0  # of log density, that one row may count for
-_TOO_FAR = 2.0  # times the least squared error
 _LEAST_NOISE = 0.05  # of the mean squared error: no function is all that certain
 
 
@@ -26,15 +25,13 @@ class Trial(NamedTuple):
     point: Hyperparameters
     degree: int
     log_densities: np.ndarray  # [n], at the noise that suits these rows
-    squared_errors: np.ndarray  # [n], of standardised targets
     optimism: np.ndarray | float  # [T], that noise relative to the learned one, >= 1
     least_noise: np.ndarray | float = 0.0  # [T], a small part of the mean squared error
 
     def joined(self, other: "Trial") -> "Trial":
         """This one, with the rows of another held out too."""
         log_densities = np.concatenate([self.log_densities, other.log_densities])
-        squared_errors = np.concatenate([self.squared_errors, other.squared_errors])
-        return self._replace(log_densities=log_densities, squared_errors=squared_errors)
+        return self._replace(log_densities=log_densities)
 
     def corrected(self, noise: np.ndarray, share: float) -> np.ndarray:
         """The noise of a model that was learned from all rows.  [T]
@@ -50,7 +47,7 @@ class Trial(NamedTuple):
 def try_on(rows: ArraySource, setting: Setting, point: Hyperparameters, degree: int) -> Trial:
     """The density of rows that the setting does not hold."""
     if not rows.n_rows:
-        return Trial(point, degree, np.zeros(0), np.zeros(0), 1.0)
+        return Trial(point, degree, np.zeros(0), 1.0)
     result, geometry, log_spectrum, _ = Objective(setting, point, degree).evaluate(point)
     tail = float(np.exp(log_spectrum[-1]))
     posterior = Posterior.of(geometry, result, tail)
@@ -67,43 +64,20 @@ def try_on(rows: ArraySource, setting: Setting, point: Hyperparameters, degree: 
     best = np.argmax(densities.sum(axis=1) + prior[:, None], axis=0)  # of every target
     chosen = densities[best, :, np.arange(len(best))].sum(axis=0)
     least = _LEAST_NOISE * np.average(errors / relative, axis=0, weights=omega)
-    log_densities = chosen + omega * geometry.log_slope(rows.y)
-    return Trial(point, degree, log_densities, omega * errors.sum(axis=1), _FACTORS[best], least)
-
-
-def _densities(trials: list[Trial]) -> np.ndarray:
-    """Log densities of which one row cannot decide alone.  [k, n]"""
-    densities = np.array([trial.log_densities for trial in trials])
-    return np.maximum(densities, densities.max(axis=0) - _MOST_LOST)
-
-
-def sums_of_densities(trials: list[Trial]) -> np.ndarray:
-    """What trials are compared by.  [k]"""
-    return _densities(trials).sum(axis=1)
+    return Trial(point, degree, chosen + omega * geometry.log_slope(rows.y), _FACTORS[best], least)
 
 
 def trusted(trials: list[Trial], standard_errors: float = 2.0) -> list[Trial]:
     """Those that are not clearly worse than the best; all, if no rows were held out."""
     if not len(trials[0].log_densities):
         return trials
-    trials = _tame(trials)
-    densities = _densities(trials)
-    lost = densities[densities.sum(axis=1).argmax()] - densities
-    return [trials[i] for i in np.flatnonzero(lost.sum(axis=1) <= standard_errors * _error(lost))]
+    best = max(trials, key=lambda trial: trial.log_densities.sum())
 
+    def clearly_worse(trial: Trial) -> bool:
+        lost = np.clip(best.log_densities - trial.log_densities, -_MOST_LOST, _MOST_LOST)
+        return lost.sum() > standard_errors * np.sqrt(len(lost)) * lost.std()
 
-def _tame(trials: list[Trial]) -> list[Trial]:
-    """Without those that err too far: the density forgives a few rows that are far off."""
-    errors = np.array([trial.squared_errors for trial in trials])
-    least = errors[errors.sum(axis=1).argmin()]
-    too_far = errors.sum(axis=1) > _TOO_FAR * least.sum()
-    clear = (errors - least).sum(axis=1) > _error(errors - least)
-    return [trials[i] for i in np.flatnonzero(~(too_far & clear))]
-
-
-def _error(losses: np.ndarray) -> np.ndarray:
-    """Standard error of the sum of each row.  [k, n] -> [k]"""
-    return np.sqrt(losses.shape[1]) * losses.std(axis=1)
+    return [trial for trial in trials if trial is best or not clearly_worse(trial)]
 
 
 def choose(trials: list[Trial], numbers: list[int], scores: list[float]) -> int:
@@ -121,7 +95,7 @@ def choose(trials: list[Trial], numbers: list[int], scores: list[float]) -> int:
     """
     if not len(trials[0].log_densities):
         return int(np.argmax(scores))
-    densities = sums_of_densities(trials)
+    densities = [trial.log_densities.sum() for trial in trials]
     good = {id(trial) for trial in trusted(trials, standard_errors=1.0)}
     found = [i for i, trial in enumerate(trials) if id(trial) in good]
     simplest = min(found, key=lambda i: (numbers[i], -scores[i]))

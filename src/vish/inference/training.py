@@ -18,7 +18,7 @@ from scipy.optimize import minimize
 
 from vish.inference.bound_start import best_start, without_lengthscale
 from vish.inference.directions import cut_rank, telling_directions
-from vish.inference.holdout import Trial, choose, sums_of_densities, trusted, try_on
+from vish.inference.holdout import Trial, choose, trusted, try_on
 from vish.inference.objective import Hyperparameters, Objective, Setting
 from vish.inference.sources import ArraySource
 from vish.sphere.memory import basis_size
@@ -277,7 +277,7 @@ class Training:
                 again = self._try_kinds(self._kinds_on(early, start), early)
                 trials = [a.joined(b) for a, b in zip(trials, again, strict=True)]
             self._early()
-            return [kinds[int(np.argmax(sums_of_densities(trials)))]]
+            return [kinds[int(np.argmax([trial.log_densities.sum() for trial in trials]))]]
         good = {id(trial) for trial in trusted(trials)}
         return [kind for kind, trial in zip(kinds, trials, strict=True) if id(trial) in good]
 
@@ -418,9 +418,9 @@ class Training:
         return learned
 
     def _learn_map(self, early: Setting, point: Hyperparameters, degree: int) -> Candidate:
-        """A full map, at a degree that the diagonal one was learned on if that is cheap."""
-        if basis_size(point.dimension, degree) > _FAR_FEATURES:
-            degree = self._low_degree(point.dimension)
+        """A full map, at the degree that the diagonal one was learned on where that is cheap."""
+        low = self._low_degree(point.dimension)
+        degree = max(low, degree) if basis_size(point.dimension, degree) <= _FAR_FEATURES else low
         point = self._start_of_bound("map", early, point, degree)
         point, score = self._maximise("map", early, point, degree, self.max_iter, _EARLY)
         return Candidate(point, score, degree)
