@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from vish import VISHRegressor
-from vish.inference import training
+from vish.inference import ascent
 from vish.inference.statistics import Statistics
 from vish.likelihoods import Gaussian
 
@@ -36,7 +36,7 @@ def interrupt_after(monkeypatch, where, name, calls):
 @pytest.mark.parametrize("calls", [0, 1, 5, 40])
 def test_ctrl_c_during_the_search(rows, monkeypatch, calls):
     X, y = rows
-    interrupt_after(monkeypatch, training.Objective, "__call__", calls)
+    interrupt_after(monkeypatch, ascent.Objective, "__call__", calls)
     with pytest.warns(ConvergenceWarning, match="interrupted while learning: the best .* so far"):
         model = VISHRegressor(degree=4).fit(X, y)
     assert model.degree_ == 4
@@ -49,7 +49,7 @@ def test_ctrl_c_during_the_search(rows, monkeypatch, calls):
 def test_ctrl_c_with_both_kinds_of_noise(rows, monkeypatch):
     """One interruption ends the whole search."""
     X, y = rows
-    interrupt_after(monkeypatch, training.Objective, "__call__", 12)
+    interrupt_after(monkeypatch, ascent.Objective, "__call__", 12)
     with pytest.warns(ConvergenceWarning, match="interrupted") as told:
         VISHRegressor(likelihood=Gaussian("auto")).fit(X, y)
     assert len(told) == 1
@@ -60,7 +60,7 @@ def test_more_iterations_before_ctrl_c_are_not_worse(rows, monkeypatch):
     evidence = []
     for calls in (3, 30, 90):
         with monkeypatch.context() as patch:
-            interrupt_after(patch, training.Objective, "__call__", calls)
+            interrupt_after(patch, ascent.Objective, "__call__", calls)
             with pytest.warns(ConvergenceWarning):
                 evidence.append(VISHRegressor(degree=3).fit(X, y).log_evidence_)
     assert evidence[0] < evidence[2]

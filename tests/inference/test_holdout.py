@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import OptimizeResult
 
 from vish import VISHRegressor
 from vish.estimators.fitting import make_setting
-from vish.inference.holdout import Trial, choose, trusted, try_on
+from vish.inference.holdout import Trial, Watch, choose, trusted, try_on
 from vish.inference.objective import Hyperparameters
 from vish.inference.sources import ArraySource
 from vish.kernels import Matern
@@ -23,8 +24,10 @@ def problem(rng, noise="constant", weights=None):
     return setting, ArraySource(X[N:], y[N:], weights), point
 
 
-def trial(point, log_densities):
-    return Trial(point, 3, log_densities, optimism=1.0)
+def trial(point, log_densities, squared_errors=None):
+    if squared_errors is None:
+        squared_errors = np.zeros_like(log_densities)
+    return Trial(point, 3, log_densities, squared_errors, extra_noise=0.0)
 
 
 @pytest.mark.parametrize("noise", ["constant", "radial"])
@@ -35,7 +38,7 @@ def test_density_is_that_of_the_estimator(rng, noise):
         relevance=point.relevance, scaling=(setting.centre, setting.scale), optimize=False,
     ).fit(setting.source.X, setting.source.y[:, 0])  # fmt: skip
     trial = try_on(held, setting, point, 3)
-    assert trial.optimism == 1.0
+    assert trial.extra_noise == 0.0
     expected = model.log_density(held.X, held.y[:, 0]) + np.log(setting.target_scale)
     np.testing.assert_allclose(trial.log_densities, expected, rtol=0, atol=2e-3)  # mean relearned
 
@@ -46,14 +49,14 @@ def test_a_weight_is_a_repetition(rng):
     weighted = try_on(ArraySource(held.X, held.y, weights.astype(float)), setting, point, 3)
     rows = np.repeat(np.arange(HELD), weights)
     repeated = try_on(ArraySource(held.X[rows], held.y[rows]), setting, point, 3)
-    assert weighted.optimism == repeated.optimism
+    np.testing.assert_allclose(weighted.extra_noise, repeated.extra_noise)
     np.testing.assert_allclose(weighted.log_densities.sum(), repeated.log_densities.sum())
 
 
 def test_noise_that_is_too_small_shows(rng):
     setting, held, point = problem(rng)
     small = Hyperparameters(point.relevance, point.kernel, np.array([0.02]))
-    assert 2 < try_on(held, setting, small, 3).optimism < 12
+    assert 0.02 < try_on(held, setting, small, 3).extra_noise < 0.2
 
 
 def test_every_target_has_its_own_correction(rng):
@@ -63,17 +66,25 @@ def test_every_target_has_its_own_correction(rng):
     setting = make_setting(two, "constant", VISHRegressor())
     held = ArraySource(held.X, np.hstack([held.y, more[N:]]))
     small = Hyperparameters(point.relevance, point.kernel, np.array([0.02, 1.0]))
-    optimism = try_on(held, setting, small, 3).optimism
-    assert optimism[0] > 2
-    assert optimism[1] < 1.5
+    extra = try_on(held, setting, small, 3).extra_noise
+    assert extra[0] > 0.02
+    assert extra[1] < 0.5
+
+
+def test_noise_of_almost_nothing_is_corrected_in_full(rng):
+    """However small it was learned, what is missing is of the size of the errors."""
+    setting, held, point = problem(rng)
+    tiny = Hyperparameters(point.relevance, point.kernel, np.array([1e-7]))
+    trial = try_on(held, setting, tiny, 3)
+    assert 0.2 < trial.extra_noise / trial.squared_errors.mean() <= 1.0
+    assert trial.log_densities.mean() > -2.0
 
 
 def test_no_rows_held_out_say_nothing(rng):
     setting, held, point = problem(rng)
     trial = try_on(ArraySource(held.X[:0], held.y[:0]), setting, point, 3)
-    assert trial.optimism == 1.0
-    other = trial._replace(degree=2)
-    assert trusted([trial, other]) == [trial, other]
+    assert trial.extra_noise == 0.0
+    assert trusted([trial, trial._replace(degree=2)]) == [0, 1]
 
 
 def test_only_what_is_clearly_worse_is_given_up(rng):
@@ -83,9 +94,14 @@ def test_only_what_is_clearly_worse_is_given_up(rng):
         trial(point, good + shift)
         for shift in (0.0, rng.normal(-0.01, 0.5, 200), rng.normal(-0.5, 0.5, 200))
     )
-    kept = trusted([far, near, best])
-    assert [t is far for t in kept] == [False, False]
-    assert len(kept) == 2
+    assert trusted([far, near, best]) == [1, 2]
+
+
+def test_large_errors_are_not_forgiven_for_being_announced(rng):
+    point = problem(rng)[2]
+    densities, errors = np.zeros(200), rng.random(200)
+    bold = trial(point, densities + 1.0, 3 * errors)
+    assert trusted([bold, trial(point, densities, errors)]) == [1]
 
 
 @pytest.mark.parametrize(
@@ -120,23 +136,60 @@ def test_one_row_does_not_decide_alone(rng):
     good = np.full(200, -1.0)
     bad = good.copy()
     bad[:20] = -(10.0 ** np.arange(1, 21))  # a mean far below its standard error
-    found = trusted([trial(point, good), trial(point, bad)])
-    assert [t.log_densities is good for t in found] == [True]
+    assert trusted([trial(point, good), trial(point, bad)]) == [0]
 
 
 @pytest.mark.parametrize(
     ("learned", "expected"),
     [
-        (0.1, 0.175),  # a factor of 2, of which three quarters hold for all rows
+        (0.1, 0.25),  # three quarters of what was missing hold for all rows
         (0.3, 0.4),  # no more than suited the rows held out
         (0.5, 0.5),  # larger already
-        (1e-6, 0.02),  # the least that the errors call for
+        (1e-6, 0.150001),  # however small
     ],
 )
 def test_noise_of_all_rows(rng, learned, expected):
     point = problem(rng)[2]
-    tried = trial(point, np.zeros(10))._replace(optimism=2.0, least_noise=0.02)
+    tried = trial(point, np.zeros(10))._replace(extra_noise=0.2)
     np.testing.assert_allclose(tried.corrected(np.array([learned]), 0.75), [expected])
+
+
+class TestWatch:
+    """A search along a line; the rows held out are content with one place on it."""
+
+    @staticmethod
+    def watch(rng, best_at, loss):
+        point, noise = problem(rng)[2], rng.standard_normal(200)
+
+        def trial_at(vector):
+            return trial(point, noise - loss * abs(vector[0] - best_at))
+
+        return Watch(trial_at, np.zeros(1))
+
+    @staticmethod
+    def iterate(watch, n):
+        for i in range(1, n + 1):
+            watch(OptimizeResult(x=np.array([float(i)])))
+
+    def test_stops_what_learns_by_heart(self, rng):
+        watch = self.watch(rng, best_at=4.0, loss=0.5)
+        with pytest.raises(StopIteration):
+            self.iterate(watch, 100)
+        assert watch.best_or(np.array([10.0])) == 4.0
+
+    def test_leaves_what_gains(self, rng):
+        watch = self.watch(rng, best_at=50.0, loss=0.5)
+        self.iterate(watch, 50)
+        last = np.array([51.0])
+        assert watch.best_or(np.array([50.0])) == 50.0
+        assert watch.best_or(last) == 50.0
+
+    def test_what_is_not_clear_does_not_count(self, rng):
+        point, rows = problem(rng)[2], rng.standard_normal((101, 200))
+        watch = Watch(lambda v: trial(point, rows[int(v[0])]), np.zeros(1))
+        self.iterate(watch, 99)
+        last = np.array([100.0])
+        assert watch.best_or(last) is last
 
 
 def test_a_map_that_memorises_is_not_taken(rng):

@@ -5,49 +5,7 @@ import pytest
 
 from vish import VISHRegressor
 from vish.estimators.fitting import make_setting
-from vish.inference.directions import cut_rank, telling_directions
 from vish.inference.sources import ArraySource
-
-
-def setting(X, y):
-    return make_setting(ArraySource(X, y[:, None]), "constant", VISHRegressor())
-
-
-def angle_between(directions, truth):
-    """Largest principal angle between the row spaces, as a sine."""
-    q, _ = np.linalg.qr(directions.T)
-    p, _ = np.linalg.qr(np.atleast_2d(truth).T)
-    return np.linalg.norm(p - q @ (q.T @ p), 2)
-
-
-def test_telling_directions_find_slope_and_curvature(rng):
-    X = rng.standard_normal((4000, 30))
-    slope, bend = np.eye(30)[:2] + np.eye(30)[[5, 7]]
-    y = X @ slope + (X @ bend) ** 2 + 0.1 * rng.standard_normal(4000)
-    directions = telling_directions(setting(X, y), 4)
-    assert directions.shape == (4, 30)
-    assert angle_between(directions, np.array([slope, bend])) < 0.25
-
-
-def test_directions_ignore_columns_without_spread(rng):
-    X = rng.standard_normal((300, 5))
-    X[:, 2] = 1.0
-    y = X[:, 0] + X[:, 1] ** 2
-    with pytest.warns(UserWarning, match="relevance 0: 2"):
-        directions = telling_directions(setting(X, y), 3)
-    np.testing.assert_array_equal(directions[:, 2], 0)
-    assert angle_between(directions, np.eye(5)[:2]) < 0.3
-
-
-def test_cutting_the_rank_is_the_best_approximation(rng):
-    W = rng.standard_normal((5, 7))
-    cut = cut_rank(W, 2)
-    values = np.linalg.svd(W)[1]
-    assert cut.shape == (2, 7)
-    # W^T W, which is all that matters for distances, loses only the small singular values.
-    lost = np.linalg.eigvalsh(W.T @ W - cut.T @ cut)
-    assert lost.max() == pytest.approx(values[2] ** 2)
-    assert lost.min() > -1e-10
 
 
 def test_irrelevant_inputs_get_little_relevance(rng):
@@ -63,7 +21,8 @@ def test_a_linear_map_finds_a_ridge_function(rng):
     y = np.sin(1.5 * X @ direction) + 0.1 * rng.standard_normal(800)
     model = VISHRegressor(rank=1, degree=8).fit(X, y)
     assert model.relevance_.shape == (1, 4)
-    assert angle_between(model.relevance_, direction) < 0.05
+    found = model.relevance_[0] / np.linalg.norm(model.relevance_)
+    assert abs(found @ direction) / np.linalg.norm(direction) > 0.999
     auto = VISHRegressor(max_features=120).fit(X, y)
     assert auto.relevance_.ndim == 2
     assert auto.score(X, y) > 0.95
@@ -82,7 +41,8 @@ def test_a_map_is_found_for_a_function_that_swings(rng, degree):
 
 
 def test_every_row_is_held_out_once(rng):
-    rows = setting(rng.standard_normal((20, 2)), np.arange(20.0))
+    source = ArraySource(rng.standard_normal((20, 2)), np.arange(20.0)[:, None])
+    rows = make_setting(source, "constant", VISHRegressor())
     held = [rows.rolled(5 * fold).rows(15, 20) for fold in range(4)]
     np.testing.assert_array_equal(np.sort(np.concatenate([h.y[:, 0] for h in held])), np.arange(20))
     whole = rows.rolled(5).source

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from vish.estimators.modelstate import describe, plain, plain_parameters, restore
+from vish.inference.ascent import Stage
 from vish.inference.gaussian import GaussianModel
 from vish.inference.passes import GROUP_ROWS
 from vish.inference.sources import ArraySource
-from vish.inference.training import Stage
 from vish.modelfile import ModelFileError, read_model, write_model
 from vish.sphere.threads import CHUNK_ROWS
 

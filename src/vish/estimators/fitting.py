@@ -18,6 +18,7 @@ from vish.estimators.checkpoint import Checkpoint
 from vish.estimators.scaling import centre_and_scale
 from vish.estimators.settings import kernel_of
 from vish.estimators.single_reading import Opened, can_read_once, read_once, rescaled
+from vish.inference.ascent import Ascent, Stage
 from vish.inference.gaussian import GaussianModel
 from vish.inference.objective import Hyperparameters, Setting
 from vish.inference.passes import group_sums
@@ -25,7 +26,7 @@ from vish.inference.progress import Progress
 from vish.inference.sources import ArraySource, RowSource
 from vish.inference.statistics import Statistics
 from vish.inference.subset import take_subset
-from vish.inference.training import Stage, Training
+from vish.inference.training import Training
 from vish.sphere.memory import basis_size, physical_memory
 from vish.sphere.projection import Projection
 
@@ -189,15 +190,15 @@ def _search(subset, noise_kind, estimator, likelihood, seed, progress):
 def new_training(setting: Setting, estimator: Any, seed: int, progress: Progress) -> Training:
     """The search that an estimator's parameters ask for."""
     return Training(
-        setting,
-        None if estimator.degree == "auto" else int(estimator.degree),
-        estimator.rank,
-        estimator.max_features,
-        estimator.n_starts,
-        estimator.max_iter,
-        np.random.default_rng(seed),
-        relevance_is_free(estimator),
-        progress.stage,
+        setting=setting,
+        degree=None if estimator.degree == "auto" else int(estimator.degree),
+        rank=estimator.rank,
+        max_features=estimator.max_features,
+        n_starts=estimator.n_starts,
+        max_iter=estimator.max_iter,
+        rng=np.random.default_rng(seed),
+        learn_relevance=relevance_is_free(estimator),
+        report=progress.stage,
     )
 
 
@@ -251,12 +252,10 @@ def _check_gram_size(dimension: int, degree: int) -> None:
 
 def _refine(setting, point, degree, trace, progress, estimator):
     """A few steps of the search on all rows."""
-    rng = np.random.default_rng(0)
-    training = Training(
-        setting, degree, estimator.rank, estimator.max_features, 1, _REFINE_ITERATIONS, rng,
-        report=progress.stage, trace=trace,
-    )  # fmt: skip
-    return training.refine(point, degree)
+    ascent = Ascent(
+        setting=setting, max_iter=_REFINE_ITERATIONS, report=progress.stage, trace=trace
+    )
+    return ascent.refine(point, degree)
 
 
 def relevance_is_free(estimator: Any) -> bool:

@@ -22,6 +22,7 @@ from vish.estimators.fitting import (
 )
 from vish.estimators.scaling import centre_and_scale
 from vish.estimators.settings import kernel_of
+from vish.inference.ascent import Stage
 from vish.inference.objective import Hyperparameters, Setting
 from vish.inference.progress import Progress
 from vish.inference.sites import (
@@ -35,7 +36,7 @@ from vish.inference.sites import (
 )
 from vish.inference.sources import ArraySource, RowSource
 from vish.inference.subset import take_subset
-from vish.inference.training import Stage, Training
+from vish.inference.training import Training
 from vish.likelihoods import Likelihood
 
 _ROUNDS, _ROUND_ITERATIONS = 15, 15

@@ -20,7 +20,7 @@ from vish.estimators.modelstate import (
     restore_likelihood,
 )
 from vish.estimators.regressor import VISHRegressor
-from vish.inference.training import Stage
+from vish.inference.ascent import Stage
 from vish.modelfile import ModelFileError, read_model, write_model
 
 _ESTIMATORS = {kind.__name__: kind for kind in (VISHRegressor, VISHClassifier)}

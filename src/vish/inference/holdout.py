@@ -5,18 +5,24 @@ part of the rows and compared by the density of the others; and where a kind's e
 there than its noise explains, the noise of the model learned from all rows is enlarged.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import OptimizeResult
 
 from vish.inference.objective import Hyperparameters, Objective, Setting
 from vish.inference.posterior import Posterior
 from vish.inference.sources import ArraySource
 
-_FACTORS = np.logspace(0.0, 1.5, 31)  # of the noise
-_LOG_FACTOR_SPREAD = 0.3  # standard deviation of a prior on the log of the factor
-_MOST_LOST = 10.0  # of log density, that one row may count for
-_LEAST_NOISE = 0.05  # of the mean squared error: no function is all that certain
+_STEPS = 41  # of the noise, from what was learned to all of the error
+_LEAST_NOISE = 0.5  # of the mean squared error: no function is all that certain
+_LOG_NOISE_SPREAD = 0.3  # of a Cauchy prior on the log of the noise, around what was learned
+_MOST_LOST = 10.0  # of a loss, that one row may count for
+_OFTEN, _SELDOM, _EARLY_ITERATIONS = 2, 5, 20  # iterations between two looks at the rows held out
+_FEW_ROWS = 8.0  # the error of so few is itself uncertain
+_SURE = 3.0  # standard errors
+_PATIENCE = 3  # looks without a gain
 
 
 class Trial(NamedTuple):
@@ -25,13 +31,14 @@ class Trial(NamedTuple):
     point: Hyperparameters
     degree: int
     log_densities: np.ndarray  # [n], at the noise that suits these rows
-    optimism: np.ndarray | float  # [T], that noise relative to the learned one, >= 1
-    least_noise: np.ndarray | float = 0.0  # [T], a small part of the mean squared error
+    squared_errors: np.ndarray  # [n], in standardised units, weighted
+    extra_noise: np.ndarray | float  # [T], that noise beyond the learned one
 
     def joined(self, other: "Trial") -> "Trial":
         """This one, with the rows of another held out too."""
         log_densities = np.concatenate([self.log_densities, other.log_densities])
-        return self._replace(log_densities=log_densities)
+        squared_errors = np.concatenate([self.squared_errors, other.squared_errors])
+        return self._replace(log_densities=log_densities, squared_errors=squared_errors)
 
     def corrected(self, noise: np.ndarray, share: float) -> np.ndarray:
         """The noise of a model that was learned from all rows.  [T]
@@ -39,15 +46,14 @@ class Trial(NamedTuple):
         What a map owes to the rows it is learned from falls with their number: `share` is
         the part of them that was learned from here.
         """
-        factor = 1 + (self.optimism - 1) * share
-        at_most = np.maximum(noise, self.optimism * self.point.noise)
-        return np.maximum(np.minimum(factor * noise, at_most), self.least_noise)
+        at_most = np.maximum(noise, self.point.noise + self.extra_noise)
+        return np.minimum(noise + share * self.extra_noise, at_most)
 
 
 def try_on(rows: ArraySource, setting: Setting, point: Hyperparameters, degree: int) -> Trial:
     """The density of rows that the setting does not hold."""
     if not rows.n_rows:
-        return Trial(point, degree, np.zeros(0), 1.0)
+        return Trial(point, degree, np.zeros(0), np.zeros(0), 0.0)
     result, geometry, log_spectrum, _ = Objective(setting, point, degree).evaluate(point)
     tail = float(np.exp(log_spectrum[-1]))
     posterior = Posterior.of(geometry, result, tail)
@@ -57,27 +63,43 @@ def try_on(rows: ArraySource, setting: Setting, point: Hyperparameters, degree: 
     relative = np.ones((rows.n_rows, 1))
     if geometry.noise == "radial":
         relative = geometry.projection.project(rows.X)[1][:, None] ** 2
-    noise = point.noise * relative
-    variances = moments.variance + _FACTORS[:, None, None] * noise
+    mean_error = np.average(errors / relative, axis=0, weights=omega)
+    least = np.maximum(point.noise, _LEAST_NOISE * mean_error)
+    noises = np.geomspace(least, np.maximum(least, mean_error), _STEPS)  # [steps, T]
+    variances = moments.variance + noises[:, None] * relative
     densities = -0.5 * omega[:, None] * (np.log(2 * np.pi * variances) + errors / variances)
-    prior = -((np.log(_FACTORS) / _LOG_FACTOR_SPREAD) ** 2) / 2
-    best = np.argmax(densities.sum(axis=1) + prior[:, None], axis=0)  # of every target
-    chosen = densities[best, :, np.arange(len(best))].sum(axis=0)
-    least = _LEAST_NOISE * np.average(errors / relative, axis=0, weights=omega)
-    return Trial(point, degree, chosen + omega * geometry.log_slope(rows.y), _FACTORS[best], least)
+    prior = -np.log1p((np.log(noises / least) / _LOG_NOISE_SPREAD) ** 2)
+    best = np.argmax(densities.sum(axis=1) + prior, axis=0)  # of every target
+    targets = np.arange(len(best))
+    chosen = densities[best, :, targets].sum(axis=0) + omega * geometry.log_slope(rows.y)
+    extra = noises[best, targets] - point.noise
+    if point.warp is not None:  # errors of warped targets are no measure: every warp has its own
+        errors = np.zeros_like(errors)
+    return Trial(point, degree, chosen, omega * errors.sum(axis=1), extra)
 
 
-def trusted(trials: list[Trial], standard_errors: float = 2.0) -> list[Trial]:
-    """Those that are not clearly worse than the best; all, if no rows were held out."""
-    if not len(trials[0].log_densities):
-        return trials
-    best = max(trials, key=lambda trial: trial.log_densities.sum())
+def trusted(trials: list[Trial], standard_errors: float = 2.0) -> list[int]:
+    """The places of those that are not clearly worse than the best.
 
-    def clearly_worse(trial: Trial) -> bool:
-        lost = np.clip(best.log_densities - trial.log_densities, -_MOST_LOST, _MOST_LOST)
-        return lost.sum() > standard_errors * np.sqrt(len(lost)) * lost.std()
+    First by their squared errors, then by their densities: a density forgives large errors
+    that were announced, but nobody wants them. All, if no rows were held out.
+    """
+    places = list(range(len(trials)))
+    places = _not_clearly_worse(
+        places, [t.squared_errors for t in trials], max(2.0, standard_errors)
+    )
+    return _not_clearly_worse(places, [-t.log_densities for t in trials], standard_errors)
 
-    return [trial for trial in trials if trial is best or not clearly_worse(trial)]
+
+def _not_clearly_worse(places: list[int], losses: list[np.ndarray], limit: float) -> list[int]:
+    """Those places whose losses are not larger than the least by so many standard errors."""
+    least = min(places, key=lambda i: losses[i].sum())
+
+    def clearly_worse(place: int) -> bool:
+        lost = np.clip(losses[place] - losses[least], -_MOST_LOST, _MOST_LOST)
+        return lost.sum() > limit * np.sqrt(len(lost)) * lost.std() if len(lost) else False
+
+    return [i for i in places if i == least or not clearly_worse(i)]
 
 
 def choose(trials: list[Trial], numbers: list[int], scores: list[float]) -> int:
@@ -93,13 +115,50 @@ def choose(trials: list[Trial], numbers: list[int], scores: list[float]) -> int:
     scores : list of float
         Log evidence, less what those numbers cost.
     """
-    if not len(trials[0].log_densities):
+    if not (n := len(trials[0].log_densities)):
         return int(np.argmax(scores))
     densities = [trial.log_densities.sum() for trial in trials]
-    good = {id(trial) for trial in trusted(trials, standard_errors=1.0)}
-    found = [i for i, trial in enumerate(trials) if id(trial) in good]
-    simplest = min(found, key=lambda i: (numbers[i], -scores[i]))
+    good = trusted(trials, 1 + _FEW_ROWS / np.sqrt(n))
+    simplest = min(good, key=lambda i: (numbers[i], -scores[i]))
     better = [
-        i for i in found if scores[i] >= scores[simplest] and densities[i] >= densities[simplest]
+        i for i in good if scores[i] >= scores[simplest] and densities[i] >= densities[simplest]
     ]
     return max(better, key=lambda i: densities[i])
+
+
+class Watch:
+    """A callback that ends a search when rows held out say that it only learns by heart.
+
+    Parameters
+    ----------
+    trial_at : callable
+        The trial of a vector of hyperparameters.
+    start : array
+        The vector that the search starts from.
+    """
+
+    def __init__(self, trial_at: Callable[[np.ndarray], Trial], start: np.ndarray) -> None:
+        self._trial_at = trial_at
+        self._seen = [(start.copy(), trial_at(start))]
+        self._best = self._seen[0]
+        self._iterations = 0
+
+    def __call__(self, intermediate_result: OptimizeResult) -> None:
+        """After every iteration; the name of the argument is SciPy's."""
+        self._iterations += 1
+        if self._iterations % (_OFTEN if self._iterations <= _EARLY_ITERATIONS else _SELDOM):
+            return
+        vector = intermediate_result.x.copy()
+        self._seen.append((vector, self._trial_at(vector)))
+        places = range(len(self._seen))
+        best = max(places, key=lambda i: self._seen[i][1].log_densities.sum())
+        self._best = self._seen[best]
+        if len(self._seen) - best > _PATIENCE and self._clearly_worse(self._seen[-1][1]):
+            raise StopIteration
+
+    def _clearly_worse(self, trial: Trial) -> bool:
+        return trusted([trial, self._best[1]], _SURE) == [1]
+
+    def best_or(self, vector: np.ndarray) -> np.ndarray:
+        """The vector, unless one seen before was clearly better."""
+        return self._best[0] if self._clearly_worse(self._trial_at(vector)) else vector

@@ -4,25 +4,22 @@ Every stage starts near the answer of the one before: the diagonal relevance fro
 starts at low degree, then the full linear map, then the degree (and the rank of the map)
 raised as far as the evidence pays, then everything together. With few rows for the inputs
 there is another kind of map, one factor for all. Degrees are compared by the evidence; kinds of
-map and ranks, which the evidence flatters, by the density of rows held out. In the end kernel and
-noise are learned from all rows, and the map where that does good.
+map and ranks, which the evidence flatters, by rows held out, which also end the learning of a
+map where it only learns the others by heart. In the end kernel and noise are learned from all
+rows, and the map where that does good.
 """
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
 
+from vish.inference.ascent import TIGHT, Ascent, Stage
 from vish.inference.bound_start import best_start, without_lengthscale
-from vish.inference.directions import cut_rank, telling_directions
+from vish.inference.directions import bending_directions, cut_rank, varying_directions
 from vish.inference.holdout import Trial, choose, trusted, try_on
 from vish.inference.objective import Hyperparameters, Objective, Setting
-from vish.inference.sources import ArraySource
 from vish.sphere.memory import basis_size
-from vish.sphere.threads import blas_threads_for
 
 _EARLY_ROWS = 4096  # the first stages do not need more
 _LEAST_ROWS = 8  # with fewer, none are held out
@@ -33,26 +30,14 @@ _LOW_FEATURES = 300  # a basis this small is cheap to learn on
 _FAR_FEATURES = 200  # up to here a high degree is tried from the start
 _MOST_DIRECTIONS = 20  # rows of a linear map that is learned whole
 _FEW_DIRECTIONS = 8  # rows of one that is not, when nobody says how many
-_ROWS_PER_NUMBER = 3  # of data, for every number of the map: with fewer, it fits the noise
+_ROWS_PER_NUMBER = 2.0  # of data, for every number of the map: with fewer, it is hopeless
 _ROWS_PER_INPUT = 30  # with fewer, one factor for all inputs may be better than one for each
 _TOP_DEGREE = 40
 _LEAST_GAIN = 1.0  # of log evidence, for one more degree
+_PATIENCE = 3  # degrees without a gain at the rows held out
 _HOPELESS = 0.05  # of log evidence per row, for one less rank
 _FEW_ITERATIONS = 10  # where more did no good at the rows held out
-_LEAST_ITERATIONS, _WORK = 20, 20_000  # of one stage: iterations times harmonics
-_EARLY, _LOOSE, _TIGHT = 1e-4, 1e-5, 1e-6  # relative change of the density that ends a stage
-
-
-class Stage(NamedTuple):
-    """One line of the trace of a fit."""
-
-    name: str
-    degree: int
-    rank: int | None  # of the linear map, None for a diagonal
-    n_harmonics: int
-    log_evidence: float  # per unit of weight, standardised targets
-    n_iter: int
-    seconds: float
+_EARLY, _LOOSE = 1e-4, 1e-5  # relative change of the density that ends a stage
 
 
 class Candidate(NamedTuple):
@@ -63,123 +48,38 @@ class Candidate(NamedTuple):
     degree: int
 
 
-class Interrupted(Exception):
-    """Ctrl-C during the search; `Training.best` is what was found."""
-
-
-@dataclass
-class Training:
+@dataclass(kw_only=True)
+class Training(Ascent):
     """A search in progress: what it may do, what it has found.
 
     Parameters
     ----------
-    setting : Setting
+    setting, max_iter, report
+        See `Ascent`.
     degree : int or None
         Largest degree; None raises it while the evidence pays.
     rank : int, None or "auto"
         Rows of the linear map; None for a diagonal; "auto" chooses.
     max_features : int
         Bound of the basis when the degree is chosen.
-    n_starts, max_iter : int
+    n_starts : int
     learn_relevance : bool
         Whether the map is learned, or as given.
-    report : callable
-        Told of every stage.
     """
 
-    setting: Setting
     degree: int | None
     rank: int | str | None
     max_features: int
     n_starts: int
-    max_iter: int
     rng: np.random.Generator
     learn_relevance: bool = True
-    report: Callable[[Stage], None] = lambda stage: None
-    trace: list[Stage] = field(default_factory=list)
-    best: tuple[Hyperparameters, int] | None = None  # point and degree
-    _best_score: float = -np.inf  # per row
-    _learning: Setting = field(init=False)  # the rows that are not held out
-    _held: ArraySource = field(init=False)
     trial: Trial | None = None  # of the answer, at the rows held out
-    converged: bool = True
     interrupted: bool = False
+    _learning: Setting = field(init=False)  # the rows that are not held out
 
     def __post_init__(self) -> None:
-        self._learning, self._held = self.setting, self.setting.rows(0, 0)
-
-    # ---- one stage
-
-    def _maximise(
-        self,
-        name: str,
-        setting: Setting,
-        point: Hyperparameters,
-        degree: int,
-        max_iter: int,
-        tolerance: float,
-        **free: bool,
-    ) -> tuple[Hyperparameters, float]:
-        """Raise the log density from a point; returns the new point and its score."""
-        point = replace(point, kernel=point.kernel.start(point.dimension, degree))
-        objective = Objective(setting, point, degree, **free)
-        started = time.perf_counter()
-        best_vector = np.clip(objective.pack(point), *objective.bounds.T)
-        best_value = np.inf
-
-        def watched(vector: np.ndarray) -> tuple[float, np.ndarray]:
-            nonlocal best_vector, best_value
-            value, gradient = objective(vector)
-            if not np.isfinite(value) or not np.isfinite(gradient).all():
-                return 1e100, np.zeros_like(vector)
-            if value < best_value:
-                best_vector, best_value = vector.copy(), value
-            return value, gradient
-
-        size = basis_size(point.dimension, degree)
-        iterations = min(max_iter, max(_LEAST_ITERATIONS, _WORK // size))
-        try:
-            with blas_threads_for(size):
-                outcome = minimize(
-                    watched,
-                    best_vector,
-                    jac=True,
-                    method="L-BFGS-B",
-                    bounds=objective.bounds,
-                    options={"maxiter": iterations, "ftol": tolerance, "gtol": 1e-6, "maxcor": 20},
-                )
-        except KeyboardInterrupt:
-            self._remember(objective.unpack(best_vector), degree, setting, -best_value)
-            raise Interrupted from None
-        self.converged = outcome.status != 1 or outcome.nit < self.max_iter
-        point = objective.unpack(best_vector)
-        stage = Stage(
-            name, degree, point.rank, size, float(-best_value),
-            outcome.nit, time.perf_counter() - started,
-        )  # fmt: skip
-        self.trace.append(stage)
-        self.report(stage)
-        return point, self._remember(point, degree, setting, -best_value)
-
-    def _remember(
-        self, point: Hyperparameters, degree: int, setting: Setting, log_density: float
-    ) -> float:
-        """Keep a point if it is the best so far; returns its score."""
-        score = log_density * setting.weight - self._complexity(point, setting)
-        if self.best is None or score / setting.weight > self._best_score:
-            self.best, self._best_score = (point, degree), score / setting.weight
-        return score
-
-    def _complexity(self, point: Hyperparameters, setting: Setting) -> float:
-        """Half the log of the number of rows for every number of the linear map."""
-        return self._numbers(point) * np.log(max(2.0, setting.weight)) / 2
-
-    def _numbers(self, point: Hyperparameters) -> int:
-        """How many numbers of the map are learned."""
-        numbers = 1 if point.tied else int(self.setting.live.sum())
-        if point.rank is not None:  # a rotation of the mapped inputs changes nothing
-            numbers = point.rank * numbers - point.rank * (point.rank - 1) // 2
-        return numbers
+        super().__post_init__()
+        self._learning = self.setting
 
     # ---- the whole search
 
@@ -187,18 +87,12 @@ class Training:
         """The best hyperparameters and degree found."""
         try:
             return self._search(start)
-        except Interrupted:
+        except KeyboardInterrupt:
+            if self.best is None:
+                raise
             self.interrupted = True
-            assert self.best is not None
             point, degree = self.best
             return point, degree if self.degree is None else self.degree
-
-    def refine(self, point: Hyperparameters, degree: int) -> Hyperparameters:
-        """A few more iterations from a point, on the rows of the setting."""
-        try:
-            return self._maximise("refine", self.setting, point, degree, self.max_iter, _TIGHT)[0]
-        except Interrupted:
-            return point
 
     def hold(self, start: Hyperparameters) -> tuple[Hyperparameters, int]:
         """Everything as given; only the degree is chosen, if it is free."""
@@ -238,9 +132,11 @@ class Training:
             return self._finish(before.point, degree)
         point, _ = self._finish(before.point, degree, self._learning)
         after = self._try(point, degree)
-        gained = any(trial is after for trial in trusted([before, after]))
+        gained = 1 in trusted([before, after])
         self.trial = after if gained else before
-        learn_map = gained and self._held.n_rows > _MANY_HELD * self.setting.source.n_rows
+        by_heart = self._learned_by_heart or np.any(self.trial.extra_noise > self.trial.point.noise)
+        many_held = self._held.n_rows > _MANY_HELD * self.setting.source.n_rows
+        learn_map = gained and many_held and not by_heart
         max_iter = self.max_iter if gained else _FEW_ITERATIONS
         return self._finish(self.trial.point, degree, None, max_iter, learn_map)
 
@@ -278,8 +174,7 @@ class Training:
                 trials = [a.joined(b) for a, b in zip(trials, again, strict=True)]
             self._early()
             return [kinds[int(np.argmax([trial.log_densities.sum() for trial in trials]))]]
-        good = {id(trial) for trial in trusted(trials)}
-        return [kind for kind, trial in zip(kinds, trials, strict=True) if id(trial) in good]
+        return list(dict.fromkeys(kinds[i] for i in trusted(trials)))
 
     def _early(self, fold: int = 0) -> Setting:
         """Some rows to learn from, after others were set aside."""
@@ -305,13 +200,14 @@ class Training:
             if self._learning.weight < _ROWS_PER_INPUT * self.setting.live.sum():
                 kinds.append(self._diagonal(early, replace(start, tied=True)))
             if rank := self._most_directions():
-                kinds.append(self._linear_map(early, diagonal, rank))
+                linear = self._linear_map(early, diagonal, rank)
+                kinds.append(linear if _mixes(linear.point.relevance) else diagonal)
         return kinds
 
     def _on_more_rows(self, kind: Candidate) -> Candidate:
         """The same kind of map, learned from all rows that are not held out."""
         point, score = self._maximise(
-            "rows", self._learning, kind.point, kind.degree, self.max_iter, _LOOSE
+            "rows", self._learning, kind.point, kind.degree, self.max_iter, _LOOSE, judged=True
         )
         return Candidate(point, score, kind.degree)
 
@@ -324,9 +220,12 @@ class Training:
         learn_relevance: bool = True,
     ) -> tuple[Hyperparameters, int]:
         """Everything together, to the end; on all rows unless others are named."""
-        free = {"learn_relevance": learn_relevance and self.learn_relevance}
         setting, max_iter = setting or self.setting, max_iter or self.max_iter
-        point, _ = self._maximise("all", setting, point, degree, max_iter, _TIGHT, **free)
+        point, _ = self._maximise(
+            "all", setting, point, degree, max_iter, TIGHT,
+            judged=setting is self._learning,
+            learn_relevance=learn_relevance and self.learn_relevance,
+        )  # fmt: skip
         return point, degree
 
     def _fixed_map(self, start: Hyperparameters) -> tuple[Hyperparameters, int]:
@@ -406,23 +305,27 @@ class Training:
         """A p x D map, from the diagonal one or, for many inputs, from a few directions."""
         live = int(self.setting.live.sum())
         if rank == live or live <= min(_MOST_DIRECTIONS, self._most_directions()):
-            relevance = np.diag(diagonal.point.relevance)[self.setting.live]
+            starts = [np.diag(diagonal.point.relevance)[self.setting.live]]
         else:
-            relevance = telling_directions(early, rank)
-        kernel = without_lengthscale(diagonal.point.kernel)
-        point = replace(diagonal.point, relevance=relevance, kernel=kernel)
-        learned = self._learn_map(early, point, diagonal.degree)
-        if rank < len(relevance):
-            cut = cut_rank(learned.point.relevance, rank)
-            learned = self._learn_map(early, replace(point, relevance=cut), diagonal.degree)
-        return learned
+            starts = [bending_directions(early, rank), varying_directions(early, rank)]
+        learned = [self._learn_map(early, diagonal, start) for start in starts]
+        trials = [try_on(self._held, early, c.point, c.degree) for c in learned]
+        best = choose(trials, [0] * len(learned), [c.score for c in learned])
+        if rank < len(starts[best]):
+            cut = cut_rank(learned[best].point.relevance, rank)
+            return self._learn_map(early, diagonal, cut)
+        return learned[best]
 
-    def _learn_map(self, early: Setting, point: Hyperparameters, degree: int) -> Candidate:
+    def _learn_map(self, early: Setting, diagonal: Candidate, start: np.ndarray) -> Candidate:
         """A full map, at the degree that the diagonal one was learned on where that is cheap."""
-        low = self._low_degree(point.dimension)
+        kernel = without_lengthscale(diagonal.point.kernel)
+        point = replace(diagonal.point, relevance=start, kernel=kernel)
+        low, degree = self._low_degree(point.dimension), diagonal.degree
         degree = max(low, degree) if basis_size(point.dimension, degree) <= _FAR_FEATURES else low
         point = self._start_of_bound("map", early, point, degree)
-        point, score = self._maximise("map", early, point, degree, self.max_iter, _EARLY)
+        point, score = self._maximise(
+            "map", early, point, degree, self.max_iter, _EARLY, judged=True
+        )
         return Candidate(point, score, degree)
 
     # ---- degree and rank
@@ -470,13 +373,23 @@ class Training:
         return degree
 
     def _ladder(self, candidate: Candidate) -> list[Candidate]:
-        """Higher degrees with the same map, while the evidence rises."""
+        """Higher degrees with the same map, while the evidence rises and rows held out gain."""
         steps, point = [candidate], candidate.point
+        held = [self._density(candidate)]
         for degree in range(candidate.degree + 1, self._top_degree(point.dimension) + 1):
             point, score = self._maximise(
                 "degree", self._learning, point, degree, 20, _LOOSE, learn_relevance=False
             )
             steps.append(Candidate(point, score, degree))
-            if score < steps[-2].score + _LEAST_GAIN:
+            held.append(self._density(steps[-1]))
+            if score < steps[-2].score + _LEAST_GAIN or np.argmax(held) < len(held) - _PATIENCE:
                 break
         return steps
+
+    def _density(self, candidate: Candidate) -> float:
+        return float(self._try(candidate.point, candidate.degree).log_densities.sum())
+
+
+def _mixes(relevance: np.ndarray) -> bool:
+    """Whether a linear map is more than the diagonal one it started from."""
+    return bool(np.count_nonzero(relevance, axis=0).max() > 1)

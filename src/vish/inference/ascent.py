@@ -1,0 +1,155 @@
+"""Raising the evidence from a point, and what was seen on the way.
+
+A search is made of stages. Each is one run of an optimiser from a point, and leaves a line in
+the trace. Where rows are held out, they may end a stage that only learns the others by heart.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+
+from vish.inference.holdout import Trial, Watch, try_on
+from vish.inference.objective import Hyperparameters, Objective, Setting
+from vish.inference.sources import ArraySource
+from vish.sphere.memory import basis_size
+from vish.sphere.threads import blas_threads_for
+
+TIGHT = 1e-6  # relative change of the density that ends a stage
+_LEAST_ITERATIONS, _WORK = 20, 20_000  # of one stage: iterations times harmonics
+
+
+class Stage(NamedTuple):
+    """One line of the trace of a fit."""
+
+    name: str
+    degree: int
+    rank: int | None  # of the linear map, None for a diagonal
+    n_harmonics: int
+    log_evidence: float  # per unit of weight, standardised targets
+    n_iter: int
+    seconds: float
+
+
+@dataclass(kw_only=True)
+class Ascent:
+    """The stages of a search, and the best point they have seen.
+
+    Parameters
+    ----------
+    setting : Setting
+        All rows; a stage may see fewer.
+    max_iter : int
+    report : callable
+        Told of every stage.
+    """
+
+    setting: Setting
+    max_iter: int
+    report: Callable[[Stage], None] = lambda stage: None
+    trace: list[Stage] = field(default_factory=list)
+    best: tuple[Hyperparameters, int] | None = None  # point and degree
+    converged: bool = True
+    _best_score: float = -np.inf  # per row
+    _held: ArraySource = field(init=False)
+    _learned_by_heart: bool = False  # the last stage, as rows held out saw it
+
+    def __post_init__(self) -> None:
+        self._held = self.setting.rows(0, 0)
+
+    def _maximise(
+        self,
+        name: str,
+        setting: Setting,
+        point: Hyperparameters,
+        degree: int,
+        max_iter: int,
+        tolerance: float,
+        judged: bool = False,
+        **free: bool,
+    ) -> tuple[Hyperparameters, float]:
+        """Raise the log density from a point; returns the new point and its score.
+
+        If the stage is judged, rows held out may end it.
+        """
+        point = replace(point, kernel=point.kernel.start(point.dimension, degree))
+        objective = Objective(setting, point, degree, **free)
+        started = time.perf_counter()
+        best_vector = np.clip(objective.pack(point), *objective.bounds.T)
+        best_value = np.inf
+
+        def watched(vector: np.ndarray) -> tuple[float, np.ndarray]:
+            nonlocal best_vector, best_value
+            value, gradient = objective(vector)
+            if not np.isfinite(value) or not np.isfinite(gradient).all():
+                return 1e100, np.zeros_like(vector)
+            if value < best_value:
+                best_vector, best_value = vector.copy(), value
+            return value, gradient
+
+        def trial_at(vector: np.ndarray) -> Trial:
+            return try_on(self._held, setting, objective.unpack(vector), degree)
+
+        judged = judged and self._held.n_rows > 0
+        watch = Watch(trial_at, best_vector) if judged else None
+        size = basis_size(point.dimension, degree)
+        iterations = min(max_iter, max(_LEAST_ITERATIONS, _WORK // size))
+        try:
+            with blas_threads_for(size):
+                outcome = minimize(
+                    watched,
+                    best_vector,
+                    jac=True,
+                    method="L-BFGS-B",
+                    bounds=objective.bounds,
+                    options={"maxiter": iterations, "ftol": tolerance, "gtol": 1e-6, "maxcor": 20},
+                    callback=watch,
+                )
+                last = best_vector
+                if watch is not None:
+                    best_vector = watch.best_or(last)
+                self._learned_by_heart = best_vector is not last
+                if self._learned_by_heart:
+                    best_value = objective(best_vector)[0]
+        except KeyboardInterrupt:
+            self._remember(objective.unpack(best_vector), degree, setting, -best_value)
+            raise
+        self.converged = outcome.status != 1 or outcome.nit < self.max_iter
+        point = objective.unpack(best_vector)
+        stage = Stage(
+            name, degree, point.rank, size, float(-best_value),
+            outcome.nit, time.perf_counter() - started,
+        )  # fmt: skip
+        self.trace.append(stage)
+        self.report(stage)
+        return point, self._remember(point, degree, setting, -best_value)
+
+    def _remember(
+        self, point: Hyperparameters, degree: int, setting: Setting, log_density: float
+    ) -> float:
+        """Keep a point if it is the best so far; returns its score."""
+        score = log_density * setting.weight - self._complexity(point, setting)
+        if self.best is None or score / setting.weight > self._best_score:
+            self.best, self._best_score = (point, degree), score / setting.weight
+        return score
+
+    def _complexity(self, point: Hyperparameters, setting: Setting) -> float:
+        """Half the log of the number of rows for every number of the linear map."""
+        return self._numbers(point) * np.log(max(2.0, setting.weight)) / 2
+
+    def _numbers(self, point: Hyperparameters) -> int:
+        """How many numbers of the map are learned."""
+        numbers = 1 if point.tied else int(self.setting.live.sum())
+        if point.rank is not None:  # a rotation of the mapped inputs changes nothing
+            numbers = point.rank * numbers - point.rank * (point.rank - 1) // 2
+        return numbers
+
+    def refine(self, point: Hyperparameters, degree: int) -> Hyperparameters:
+        """A few more iterations from a point, on the rows of the setting."""
+        try:
+            return self._maximise("refine", self.setting, point, degree, self.max_iter, TIGHT)[0]
+        except KeyboardInterrupt:
+            return point
