@@ -5,7 +5,7 @@ part of the rows and compared by the density of the others; and where a kind's e
 there than its noise explains, the noise of the model learned from all rows is enlarged.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ _STEPS = 41  # of the noise, from what was learned to all of the error
 _LEAST_NOISE = 0.5  # of the mean squared error: no function is all that certain
 _LOG_NOISE_SPREAD = 0.3  # of a Cauchy prior on the log of the noise, around what was learned
 _MOST_LOST = 10.0  # of a loss, that one row may count for
+_TRIFLE = 0.01  # of the squared errors
 _OFTEN, _SELDOM, _EARLY_ITERATIONS = 2, 5, 20  # iterations between two looks at the rows held out
 _FEW_ROWS = 8.0  # the error of so few is itself uncertain
 _SURE = 3.0  # standard errors
@@ -84,22 +85,30 @@ def trusted(trials: list[Trial], standard_errors: float = 2.0) -> list[int]:
     First by their squared errors, then by their densities: a density forgives large errors
     that were announced, but nobody wants them. All, if no rows were held out.
     """
-    places = list(range(len(trials)))
-    places = _not_clearly_worse(
-        places, [t.squared_errors for t in trials], max(2.0, standard_errors)
-    )
-    return _not_clearly_worse(places, [-t.log_densities for t in trials], standard_errors)
+    if not len(trials[0].log_densities):
+        return list(range(len(trials)))
+    squares = np.array([trial.squared_errors for trial in trials])
+    trifle = _TRIFLE * squares.sum(axis=1).min()
+    places = _not_clearly_worse(range(len(trials)), squares, max(2.0, standard_errors), trifle)
+    losses = -np.array([trial.log_densities for trial in trials])
+    return _not_clearly_worse(places, losses, standard_errors, trifle=1.0)
 
 
-def _not_clearly_worse(places: list[int], losses: list[np.ndarray], limit: float) -> list[int]:
-    """Those places whose losses are not larger than the least by so many standard errors."""
+def _not_clearly_worse(
+    places: Iterable[int], losses: np.ndarray, limit: float, trifle: float
+) -> list[int]:
+    """Those places whose losses [trials, n] exceed the least by no more than can be chance.
+
+    That is so many standard errors; nor does a trifle count, however sure.
+    """
+    places = list(places)
     least = min(places, key=lambda i: losses[i].sum())
 
     def clearly_worse(place: int) -> bool:
         lost = np.clip(losses[place] - losses[least], -_MOST_LOST, _MOST_LOST)
-        return lost.sum() > limit * np.sqrt(len(lost)) * lost.std() if len(lost) else False
+        return bool(lost.sum() > max(limit * np.sqrt(len(lost)) * lost.std(), trifle))
 
-    return [i for i in places if i == least or not clearly_worse(i)]
+    return [i for i in places if not clearly_worse(i)]
 
 
 def choose(trials: list[Trial], numbers: list[int], scores: list[float]) -> int:

@@ -36,6 +36,7 @@ _TOP_DEGREE = 40
 _LEAST_GAIN = 1.0  # of log evidence, for one more degree
 _PATIENCE = 3  # degrees without a gain at the rows held out
 _HOPELESS = 0.05  # of log evidence per row, for one less rank
+_TINY = 10  # times smaller than the noise that rows held out call for: learned by heart
 _FEW_ITERATIONS = 10  # where more did no good at the rows held out
 _EARLY, _LOOSE = 1e-4, 1e-5  # relative change of the density that ends a stage
 
@@ -134,7 +135,8 @@ class Training(Ascent):
         after = self._try(point, degree)
         gained = 1 in trusted([before, after])
         self.trial = after if gained else before
-        by_heart = self._learned_by_heart or np.any(self.trial.extra_noise > self.trial.point.noise)
+        tiny = self.trial.point.noise * _TINY < self.trial.extra_noise
+        by_heart = self._learned_by_heart or np.any(tiny)
         many_held = self._held.n_rows > _MANY_HELD * self.setting.source.n_rows
         learn_map = gained and many_held and not by_heart
         max_iter = self.max_iter if gained else _FEW_ITERATIONS
