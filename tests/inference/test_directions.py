@@ -69,7 +69,7 @@ def test_varying_directions_are_those_of_partial_least_squares(rng):
     scores = (X - X.mean(axis=0)) / X.std(axis=0) @ varying_directions(setting(X, y), 3).T
     expected = peer.x_scores_ / peer.x_scores_.std(axis=0) / np.sqrt(3)
     signs = np.sign(np.sum(scores * expected, axis=0))
-    np.testing.assert_allclose(scores * signs, expected, rtol=0, atol=1e-3)
+    np.testing.assert_allclose(scores * signs, expected, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("start", [bending_directions, varying_directions])

@@ -94,11 +94,11 @@ def test_the_lowest_degrees(rng, degree):
         assert model.score(X, y) > 0.99
 
 
-@pytest.mark.parametrize("rank", [None, "auto"])
+@pytest.mark.parametrize("rank", [None, "auto", 3, 6])
 @pytest.mark.parametrize("degree", [2, 3, "auto"])
 def test_the_bound_for_all_degrees_does_not_end_at_a_constant(rng, degree, rank):
     """Where most of the kernel lies beyond the degree, a constant is a local maximum."""
-    X = rng.standard_normal((400, 6))
-    y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.05 * rng.standard_normal(400)
+    X = rng.standard_normal((2300, 6))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.05 * rng.standard_normal(2300)
     model = VISHRegressor(degree=degree, rank=rank, tail="variational").fit(X[:300], y[:300])
-    assert model.score(X[300:], y[300:]) > 0.7  # of a constant, 0
+    assert model.score(X[300:], y[300:]) > 0.8

@@ -73,7 +73,8 @@ class Ascent:
     ) -> tuple[Hyperparameters, float]:
         """Raise the log density from a point; returns the new point and its score.
 
-        If the stage is judged, rows held out may end it.
+        If the stage is judged, rows held out may end it, except by the bound for all degrees:
+        its noise is larger than what they see, however little is learned.
         """
         point = replace(point, kernel=point.kernel.start(point.dimension, degree))
         objective = Objective(setting, point, degree, **free)
@@ -93,7 +94,7 @@ class Ascent:
         def trial_at(vector: np.ndarray) -> Trial:
             return try_on(self._held, setting, objective.unpack(vector), degree)
 
-        judged = judged and self._held.n_rows > 0
+        judged = judged and self._held.n_rows > 0 and setting.truncated
         watch = Watch(trial_at, best_vector) if judged else None
         size = basis_size(point.dimension, degree)
         iterations = min(max_iter, max(_LEAST_ITERATIONS, _WORK // size))

@@ -191,20 +191,31 @@ class Training(Ascent):
         ]
 
     def _kinds_on(self, early: Setting, start: Hyperparameters) -> list[Candidate]:
-        """Every kind of map that may be taken."""
-        diagonal = self._diagonal(early, start)
-        for far in self._far(early, start):
+        """Every kind of map that may be taken, learned on the degrees kept."""
+        kept = early.kept_degrees
+        diagonal = self._diagonal(kept, start)
+        for far in self._far(kept, start):
             diagonal = far if far.score > diagonal.score + _LEAST_GAIN else diagonal
         if isinstance(self.rank, int):
-            return [self._linear_map(early, diagonal, self.rank)]
+            return [self._for_all_degrees(early, self._linear_map(kept, diagonal, self.rank))]
         kinds = [diagonal]
         if self.rank == "auto":
             if self._learning.weight < _ROWS_PER_INPUT * self.setting.live.sum():
-                kinds.append(self._diagonal(early, replace(start, tied=True)))
+                kinds.append(self._diagonal(kept, replace(start, tied=True)))
             if rank := self._most_directions():
-                linear = self._linear_map(early, diagonal, rank)
+                linear = self._linear_map(kept, diagonal, rank)
                 kinds.append(linear if _mixes(linear.point.relevance) else diagonal)
-        return kinds
+        return [self._for_all_degrees(early, kind) for kind in kinds]
+
+    def _for_all_degrees(self, early: Setting, kind: Candidate) -> Candidate:
+        """The same kind of map by the bound for all degrees, if that is asked for."""
+        if early.truncated:
+            return kind
+        point, score = self._maximise(
+            "bound", early, best_start(early, kind.point, kind.degree), kind.degree,
+            self.max_iter, _EARLY,
+        )  # fmt: skip
+        return Candidate(point, score, kind.degree)
 
     def _on_more_rows(self, kind: Candidate) -> Candidate:
         """The same kind of map, learned from all rows that are not held out."""
@@ -253,27 +264,16 @@ class Training(Ascent):
         One factor per input, or one for all if the start is tied.
         """
         low = self._low_degree(start.dimension)
-        kept = early.kept_degrees
         found = []
         for number in range(max(1, self.n_starts)):
             factor = (1.0, 0.4, 2.0)[number] if number < 3 else np.exp(self.rng.normal())
             point, score = replace(start, relevance=start.relevance * factor), -np.inf
             for degree in range(min(1, low), min(2, low) + 1):
-                point, score = self._maximise("start", kept, point, degree, 25, _EARLY)
+                point, score = self._maximise("start", early, point, degree, 25, _EARLY)
             found.append(Candidate(point, score, low))
         point = max(found, key=lambda c: c.score).point
-        point = self._start_of_bound("diagonal", early, point, low)
         point, score = self._maximise("diagonal", early, point, low, self.max_iter, _EARLY)
         return Candidate(point, score, low)
-
-    def _start_of_bound(
-        self, name: str, early: Setting, point: Hyperparameters, degree: int
-    ) -> Hyperparameters:
-        """A point from which the bound for all degrees can be raised, if that is asked for."""
-        if early.truncated:
-            return point
-        point, _ = self._maximise(name, early.kept_degrees, point, degree, self.max_iter, _EARLY)
-        return best_start(early, point, degree)
 
     def _far(self, setting: Setting, start: Hyperparameters) -> list[Candidate]:
         """A high degree at once, where that is cheap.
@@ -324,7 +324,6 @@ class Training(Ascent):
         point = replace(diagonal.point, relevance=start, kernel=kernel)
         low, degree = self._low_degree(point.dimension), diagonal.degree
         degree = max(low, degree) if basis_size(point.dimension, degree) <= _FAR_FEATURES else low
-        point = self._start_of_bound("map", early, point, degree)
         point, score = self._maximise(
             "map", early, point, degree, self.max_iter, _EARLY, judged=True
         )
@@ -394,4 +393,4 @@ class Training(Ascent):
 
 def _mixes(relevance: np.ndarray) -> bool:
     """Whether a linear map is more than the diagonal one it started from."""
-    return bool(np.count_nonzero(relevance, axis=0).max() > 1)
+    return bool(np.count_nonzero(relevance, axis=1).max() > 1)
