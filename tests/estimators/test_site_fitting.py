@@ -131,6 +131,21 @@ def test_outliers_do_not_bend_a_student(rng):
     assert errors[0] < errors[1] / 5
 
 
+def test_a_student_learns_a_map_and_a_degree_as_a_gaussian_does(rng):
+    """The scale that it starts with is far too large: by that, all of this would be noise."""
+    X = rng.normal(size=(1500, 3))
+    f = np.sin(2 * (X[:, 0] + X[:, 1])) + X[:, 2]
+    y = f + 0.03 * rng.standard_t(3, 1500)
+    train, test = slice(0, 1000), slice(1000, 1500)
+    errors, densities = [], []
+    for likelihood in (Gaussian(), StudentT()):
+        model = VISHRegressor(likelihood=likelihood, max_features=200).fit(X[train], y[train])
+        errors.append(np.mean((model.predict(X[test]) - f[test]) ** 2))
+        densities.append(model.log_density(X[test], y[test]).mean())
+    assert errors[1] < 1.1 * errors[0]
+    assert densities[1] > densities[0] + 0.02
+
+
 def test_all_rows_after_a_subset(rng):
     """The subset's sites are where the passes over all rows start; they end where others do."""
     x, y, _ = make("poisson", rng, 3000)

@@ -64,7 +64,8 @@ def fit_sites(
         subset = take_subset(source, estimator.subset_size, seed, done)
     setting = make_setting(subset, "constant", estimator)
     model = _first_model(setting, likelihood, estimator)
-    training = new_training(_pseudo_setting(setting, model, True), estimator, seed, progress)
+    first = _pseudo_setting(setting, model, True)
+    training = new_training(first, estimator, seed, progress)
     noise = np.ones(model.likelihood.guides)
     start = Hyperparameters(starting_relevance(estimator, setting.live), model.kernel, noise)
     if estimator.optimize:
@@ -75,7 +76,11 @@ def fit_sites(
     model = _at(model, setting, point, degree)
     all_in_subset = subset.n_read <= estimator.subset_size
     if estimator.optimize:
-        model = _take_turns(model, setting, point, degree, training, estimator)
+        fresh = not first.learn_noise or likelihood.n_latents > 1
+        if not fresh:
+            model = _with_sites_of(first, model, point, degree, subset, estimator.max_iter)
+        point = replace(point, noise=noise)
+        model = _take_turns(model, setting, point, degree, training, estimator, fresh)
         if not all_in_subset:  # as if all rows were like these
             model = replace(model, sites=model.sites * (subset.n_read / estimator.subset_size))
     with progress.passes("reading rows, pass", source.n_rows) as done:
@@ -117,11 +122,22 @@ def _first_model(setting: Setting, likelihood: Likelihood, estimator: Any) -> Si
 
 
 def _pseudo_setting(setting: Setting, model: SiteModel, first: bool) -> Setting:
-    """The sites of the subset as a regression with noise 1."""
+    """The sites of the subset as a regression with noise 1.
+
+    Where y is f and noise, the first sites say only which rows to trust less: the regression
+    has the weight of the rows, and learns its noise.
+    """
     rows = pseudo_rows(model, setting.source, first)
     K = rows.y.shape[1]
+    learn_noise = first and model.likelihood.location_scale
+    if learn_noise:
+        rows = ArraySource(rows.X, rows.y, rows.weights * (setting.weight / rows.weights.sum()))
     return replace(
-        setting, source=rows, target_shift=np.zeros(K), target_scale=np.ones(K), learn_noise=False
+        setting,
+        source=rows,
+        target_shift=np.zeros(K),
+        target_scale=np.ones(K),
+        learn_noise=learn_noise,
     )
 
 
@@ -134,6 +150,21 @@ def _at(model: SiteModel, setting: Setting, point: Hyperparameters, degree: int)
     return replace(model, geometry=geometry, kernel=kernel, sites=Sites.zero(geometry, len(offset)))
 
 
+def _with_sites_of(
+    regression: Setting,
+    model: SiteModel,
+    point: Hyperparameters,
+    degree: int,
+    subset: ArraySource,
+    max_iter: int,
+) -> SiteModel:
+    """The model with the sites of a regression, and with the likelihood that they call for."""
+    statistics = regression.statistics(point, degree)
+    cross = model.geometry.engine.cross(statistics.cross).T
+    sites = Sites(statistics.moments[None], cross) * (1 / point.noise[0])
+    return relearned_likelihood(replace(model, sites=sites), subset, max_iter)
+
+
 def _take_turns(
     model: SiteModel,
     setting: Setting,
@@ -141,11 +172,12 @@ def _take_turns(
     degree: int,
     training: Training,
     estimator: Any,
+    fresh: bool,
 ) -> SiteModel:
     """Sites, likelihood and hyperparameters in turn, on the subset, while the bound rises."""
     subset, n_jobs = setting.source, estimator.n_jobs
     tolerance, _ = _tolerances(model.likelihood)
-    end = converge(model, subset, MAX_PASSES, n_jobs, tolerance=tolerance)
+    end = converge(model, subset, MAX_PASSES, n_jobs, fresh=fresh, tolerance=tolerance)
     for _ in range(_ROUNDS):
         new = relearned_likelihood(end.model, subset, estimator.max_iter)
         moved = relevance_is_free(estimator) and new.likelihood.guides == 1

@@ -406,6 +406,11 @@ def relearned_likelihood(model: SiteModel, source: ArraySource, max_iter: int) -
 
     start = np.clip(model.likelihood.parameters, *bounds.T)
     outcome = minimize(
-        objective, start, method="L-BFGS-B", bounds=bounds, options={"maxiter": max_iter}
+        objective,
+        start,
+        jac="3-point",
+        method="L-BFGS-B",
+        bounds=bounds,
+        options={"maxiter": max_iter},
     )
     return replace(model, likelihood=model.likelihood.with_parameters(outcome.x))
