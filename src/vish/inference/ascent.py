@@ -19,6 +19,7 @@ from vish.sphere.memory import basis_size
 from vish.sphere.threads import blas_threads_for
 
 TIGHT = 1e-6  # relative change of the density that ends a stage
+_MANY_ROWS = 100  # for every number of the map: they cannot be learned by heart
 _LEAST_ITERATIONS, _WORK = 20, 20_000  # of one stage: iterations times harmonics
 
 
@@ -73,8 +74,8 @@ class Ascent:
     ) -> tuple[Hyperparameters, float]:
         """Raise the log density from a point; returns the new point and its score.
 
-        If the stage is judged, rows held out may end it, except by the bound for all degrees:
-        its noise is larger than what they see, however little is learned.
+        If the stage is judged, rows held out may end it where rows are few for the map. Not by
+        the bound for all degrees: its noise is larger than what they see, whatever is learned.
         """
         point = replace(point, kernel=point.kernel.start(point.dimension, degree))
         objective = Objective(setting, point, degree, **free)
@@ -95,6 +96,7 @@ class Ascent:
             return try_on(self._held, setting, objective.unpack(vector), degree)
 
         judged = judged and self._held.n_rows > 0 and setting.truncated
+        judged = judged and setting.weight < _MANY_ROWS * self._numbers(point)
         watch = Watch(trial_at, best_vector) if judged else None
         size = basis_size(point.dimension, degree)
         iterations = min(max_iter, max(_LEAST_ITERATIONS, _WORK // size))

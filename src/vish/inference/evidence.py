@@ -16,69 +16,78 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import eigh
-from scipy.linalg.lapack import dpotrf, dpotri, dtrtri
+from scipy.linalg import cho_solve, eigh
+from scipy.linalg.lapack import dlauum, dpotrf, dtrtri
 
 from vish.inference.statistics import NormalEquations
 
-# Above this, rounding in G could push an eigenvalue of B below 1: clip eigenvalues instead.
-_WORST_DIAGONAL = 1e10
+# Above this, rounding in G (some 1e-17 of it) could push an eigenvalue of B visibly below 1:
+# clip eigenvalues instead.
+_WORST_DIAGONAL = 1e12
 _ROUNDING = 1e-14  # of yy, the least that a sum of squared residuals can be told from zero
 
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """B = I + s G s / tau2 of one target, factored once.
+    """B = I + s G s / tau2 of one target, factored once: B^{-1} = R^T R.
 
-    `inverse` is B^{-1}; `root` has root^T root = s B^{-1} s = Sigma, so that a variance is a
-    sum of squares.
+    `root` has root^T root = s B^{-1} s = Sigma, so that a variance is a sum of squares.
     """
 
     scales: np.ndarray  # s, [M]
     log_determinant: float
-    inverse: np.ndarray  # [M, M]
     triangle: np.ndarray | None  # lower Cholesky factor, or None
     eigen: tuple[np.ndarray, np.ndarray] | None  # eigenvalues and vectors of B, or None
 
     @classmethod
     def of(cls, gram: np.ndarray, scales: np.ndarray, noise: float) -> "Factor":
-        B = gram * (scales[:, None] * scales) / noise
+        B = gram * (scales[:, None] * scales)
+        B /= noise
         if B.diagonal().max(initial=0.0) < _WORST_DIAGONAL:
-            B[np.diag_indices_from(B)] += 1.0
-            triangle, failed = dpotrf(B, lower=1, clean=1)
+            shifted = B.copy()
+            shifted[np.diag_indices_from(B)] += 1.0
+            triangle, failed = dpotrf(shifted.T, lower=1, clean=1, overwrite_a=1)
             if not failed:
-                inverse, _ = dpotri(triangle, lower=1)
-                inverse += np.tril(inverse, -1).T  # above the diagonal it has zeros
                 log_determinant = 2 * float(np.log(triangle.diagonal()).sum())
-                return cls(scales, log_determinant, inverse, triangle, None)
-            B[np.diag_indices_from(B)] -= 1.0
+                return cls(scales, log_determinant, triangle, None)
         values, vectors = eigh(B)
         noise_floor = len(B) * np.finfo(float).eps * values[-1]  # below it, rounding alone
         values = 1.0 + np.where(values > noise_floor, values, 0.0)
-        inverse = (vectors / values) @ vectors.T
-        return cls(scales, float(np.log(values).sum()), inverse, None, (values, vectors))
+        return cls(scales, float(np.log(values).sum()), None, (values, vectors))
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         """B^{-1} right, for a right side s b; directions that no row has touched give 0."""
         if self.eigen is None:
-            return self.inverse @ right
+            return cho_solve((self.triangle, True), right, check_finite=False)
         values, vectors = self.eigen
         return vectors @ np.where(values > 1.0, vectors.T @ right / values, 0.0)
 
     @cached_property
-    def root(self) -> np.ndarray:
-        """root^T root = Sigma.  [M, M]"""
+    def _inverse_root(self) -> np.ndarray:
+        """R.  [M, M]"""
         if self.triangle is not None:
-            inverse, _ = dtrtri(self.triangle, lower=1)
-            return np.tril(inverse) * self.scales
+            return dtrtri(self.triangle, lower=1)[0]  # above the diagonal there are zeros
         assert self.eigen is not None
         values, vectors = self.eigen
-        return (vectors / np.sqrt(values)).T * self.scales
+        return (vectors / np.sqrt(values)).T
+
+    @cached_property
+    def inverse_diagonal(self) -> np.ndarray:
+        """The diagonal of B^{-1}.  [M]"""
+        return np.square(self._inverse_root).sum(axis=0)
+
+    @cached_property
+    def root(self) -> np.ndarray:
+        """root^T root = Sigma.  [M, M]"""
+        return self._inverse_root * self.scales
 
     @cached_property
     def covariance(self) -> np.ndarray:
         """Sigma.  [M, M]"""
-        return self.inverse * (self.scales[:, None] * self.scales)
+        if self.triangle is None:
+            return self.root.T @ self.root
+        half, _ = dlauum(self.root, lower=1)
+        return half + np.tril(half, -1).T  # above the diagonal it has zeros
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +137,7 @@ def evidence(equations: NormalEquations, log_spectrum: np.ndarray, noise: np.nda
             - factor.log_determinant / 2
             - (misfit + tail_term) / (2 * tau2)
         )
-        diagonal = factor.inverse.diagonal()
+        diagonal = factor.inverse_diagonal
         per_harmonic += (z**2 + diagonal - 1) / 2
         # |y - psi mu|^2, as s G mu / tau2 = s b / tau2 - z
         residual = misfit - tau2 * (z @ z)

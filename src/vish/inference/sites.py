@@ -156,7 +156,7 @@ class SiteModel:
         M = len(self.degrees)
         total = 0.0
         for factor, z in zip(factors, whitened.T, strict=True):
-            trace = factor.inverse.trace()
+            trace = factor.inverse_diagonal.sum()
             total += (trace + z @ z - M + factor.log_determinant) / 2
         if self.base is not None:
             total -= self._expected_base()
@@ -377,7 +377,7 @@ def relearned_kernel(model: SiteModel, max_iter: int) -> SiteModel:
             factor = Factor.of(gram, scales, 1.0)
             z = factor.solve(scales * b)
             value += (scales * b) @ z / 2 - factor.log_determinant / 2
-            terms = (z**2 + factor.inverse.diagonal() - 1) / 2
+            terms = (z**2 + factor.inverse_diagonal - 1) / 2
             by_level[:-1] += np.bincount(model.degrees, terms, len(values) - 1)
             tail = np.exp(values[-1]) * gram[0, 0] / 2
             value, by_level[-1] = value - tail, by_level[-1] - tail
