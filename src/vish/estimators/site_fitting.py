@@ -39,7 +39,7 @@ from vish.inference.subset import take_subset
 from vish.inference.training import Training
 from vish.likelihoods import Likelihood
 
-_ROUNDS, _ROUND_ITERATIONS = 15, 15
+_ROUNDS, _ROUND_ITERATIONS, _ROUND_PASSES = 15, 15, 20
 _LEAST_GAIN = 1e-4  # of the bound per row, for one more round
 MAX_PASSES = 100
 # Relative rise of the bound that ends the passes: in the turns, and at the end. Several latent
@@ -76,11 +76,12 @@ def fit_sites(
     model = _at(model, setting, point, degree)
     all_in_subset = subset.n_read <= estimator.subset_size
     if estimator.optimize:
-        fresh = not first.learn_noise or likelihood.n_latents > 1
-        if not fresh:
-            model = _with_sites_of(first, model, point, degree, subset, estimator.max_iter)
+        if likelihood.n_latents == 1:
+            model = _with_sites_of(first, model, point, degree)
+            if first.learn_noise:
+                model = relearned_likelihood(model, subset, estimator.max_iter)
         point = replace(point, noise=noise)
-        model = _take_turns(model, setting, point, degree, training, estimator, fresh)
+        model = _take_turns(model, setting, point, degree, training, estimator)
         if not all_in_subset:  # as if all rows were like these
             model = replace(model, sites=model.sites * (subset.n_read / estimator.subset_size))
     with progress.passes("reading rows, pass", source.n_rows) as done:
@@ -151,18 +152,13 @@ def _at(model: SiteModel, setting: Setting, point: Hyperparameters, degree: int)
 
 
 def _with_sites_of(
-    regression: Setting,
-    model: SiteModel,
-    point: Hyperparameters,
-    degree: int,
-    subset: ArraySource,
-    max_iter: int,
+    regression: Setting, model: SiteModel, point: Hyperparameters, degree: int
 ) -> SiteModel:
-    """The model with the sites of a regression, and with the likelihood that they call for."""
+    """The model with the sites of a regression."""
     statistics = regression.statistics(point, degree)
     cross = model.geometry.engine.cross(statistics.cross).T
     sites = Sites(statistics.moments[None], cross) * (1 / point.noise[0])
-    return relearned_likelihood(replace(model, sites=sites), subset, max_iter)
+    return replace(model, sites=sites)
 
 
 def _take_turns(
@@ -172,12 +168,12 @@ def _take_turns(
     degree: int,
     training: Training,
     estimator: Any,
-    fresh: bool,
 ) -> SiteModel:
     """Sites, likelihood and hyperparameters in turn, on the subset, while the bound rises."""
     subset, n_jobs = setting.source, estimator.n_jobs
     tolerance, _ = _tolerances(model.likelihood)
-    end = converge(model, subset, MAX_PASSES, n_jobs, fresh=fresh, tolerance=tolerance)
+    one_latent = model.likelihood.n_latents == 1  # else no regression has all the sites
+    end = converge(model, subset, _ROUND_PASSES, n_jobs, fresh=not one_latent, tolerance=tolerance)
     for _ in range(_ROUNDS):
         new = relearned_likelihood(end.model, subset, estimator.max_iter)
         moved = relevance_is_free(estimator) and new.likelihood.guides == 1
@@ -186,11 +182,12 @@ def _take_turns(
             training.max_iter = _ROUND_ITERATIONS
             point = training.refine(replace(point, kernel=new.kernel), degree)
             new = _at(new, setting, point, degree)
+            if one_latent:
+                new = _with_sites_of(training.setting, new, point, degree)
         else:
             new = relearned_kernel(new, _ROUND_ITERATIONS)
-        result = converge(
-            new, subset, MAX_PASSES, n_jobs, fresh=moved, tolerance=tolerance
-        )  # sites that have not moved on the sphere are where to start
+        fresh = moved and not one_latent
+        result = converge(new, subset, _ROUND_PASSES, n_jobs, fresh=fresh, tolerance=tolerance)
         gain = result.bound - end.bound
         if gain > 0:
             end = result

@@ -20,7 +20,8 @@ from vish.sphere.threads import blas_threads_for
 
 TIGHT = 1e-6  # relative change of the density that ends a stage
 _MANY_ROWS = 100  # for every number of the map: they cannot be learned by heart
-_LEAST_ITERATIONS, _WORK = 20, 20_000  # of one stage: iterations times harmonics
+# Of one stage: iterations, and iterations times harmonics times rows (with few rows, M^3 counts).
+_LEAST_ITERATIONS, _WORK, _FEW_ROWS = 10, 100_000_000, 2_500
 
 
 class Stage(NamedTuple):
@@ -99,7 +100,8 @@ class Ascent:
         judged = judged and setting.weight < _MANY_ROWS * self._numbers(point)
         watch = Watch(trial_at, best_vector) if judged else None
         size = basis_size(point.dimension, degree)
-        iterations = min(max_iter, max(_LEAST_ITERATIONS, _WORK // size))
+        work = size * max(setting.source.n_rows, _FEW_ROWS)
+        iterations = min(max_iter, max(_LEAST_ITERATIONS, _WORK // work))
         try:
             with blas_threads_for(size):
                 outcome = minimize(
