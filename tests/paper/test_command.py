@@ -26,6 +26,13 @@ def test_bad_input_is_one_line(tmp_path, monkeypatch, capsys, arguments, text):
     assert said.count("\n") == 1
 
 
+def test_timing_needs_no_data(tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("VISH_DATA", raising=False)
+    arguments = ["timing", "--methods", "linear", "--sizes", "3000", "--out", str(tmp_path)]
+    assert run(["paper", *arguments]) == 0
+    assert "1 runs, 0 of them not done" in capsys.readouterr().out
+
+
 def test_tables_of_no_results(tmp_path, capsys):
     assert run(["paper", "tables", "--out", str(tmp_path), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

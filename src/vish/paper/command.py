@@ -56,7 +56,9 @@ def run(options: PaperOptions, say: Callable[[str], None] = print) -> dict[str, 
     wanted = EXPERIMENTS if options.what == "all" else (options.what,)
     experiments = [name for name in wanted if name in EXPERIMENTS]
     if experiments:
-        place = Place(data_folder(options.data).resolve(), out.resolve())
+        makes_its_rows = experiments == ["timing"]
+        data = out if makes_its_rows else data_folder(options.data)
+        place = Place(data.resolve(), out.resolve())
         os.environ.setdefault("PYTHONUNBUFFERED", "1")
         with _ended_politely(), Results(path) as results:
             for name in experiments:
