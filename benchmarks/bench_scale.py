@@ -135,7 +135,12 @@ class Workers:
 
     def _wait(self) -> None:
         """Until the scheduler knows of all workers, and of no others."""
+        deadline = time.monotonic() + 60
         while len(self.client.nthreads()) != len(self._processes) - 1:
+            if time.monotonic() > deadline:
+                raise TimeoutError(
+                    f"workers neither came nor went in a minute: {self._file.parent}"
+                )
             time.sleep(0.05)
 
     def close(self) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from vish import VISHRegressor
+from vish import VISHRegressor, data
 from vish.kernels import Matern
 from vish.likelihoods import Gaussian, SinhArcsinh, Warped
 
@@ -193,3 +193,7 @@ def test_the_subset_only_learns_and_all_rows_count(rng):
     refined = VISHRegressor(degree=5, subset_size=300, n_starts=1, refine=True).fit(X, y)
     assert refined.log_evidence_ >= model.log_evidence_ - 1
     assert refined.fit_trace_[-1].name == "refine"
+    batches = data.batches(lambda: ((X[i : i + 700], y[i : i + 700]) for i in range(0, 3000, 700)))
+    streamed = VISHRegressor(degree=5, subset_size=300, n_starts=1, refine=True)
+    streamed.fit_source(batches)
+    np.testing.assert_allclose(streamed.predict(X), refined.predict(X), atol=1e-6)

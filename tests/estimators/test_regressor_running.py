@@ -46,6 +46,23 @@ def test_ctrl_c_during_the_search(rows, monkeypatch, calls):
         assert model.score(X, y) > 0.9
 
 
+def test_ctrl_c_does_not_leave_the_bound_for_all_degrees_at_a_constant(rng, monkeypatch):
+    """What was learned on the degrees kept has a higher score, and is no place to stop."""
+    X = rng.standard_normal((300, 3))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.05 * rng.standard_normal(300)
+
+    class Stop(ascent.Stage):
+        def __new__(cls, name, *rest):
+            if name == "rows":
+                raise KeyboardInterrupt
+            return super().__new__(cls, name, *rest)
+
+    monkeypatch.setattr(ascent, "Stage", Stop)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model = VISHRegressor(degree=4, tail="variational").fit(X, y)
+    assert model.score(X, y) > 0.8
+
+
 def test_ctrl_c_with_both_kinds_of_noise(rows, monkeypatch):
     """One interruption ends the whole search."""
     X, y = rows

@@ -146,6 +146,29 @@ def test_a_student_learns_a_map_and_a_degree_as_a_gaussian_does(rng):
     assert densities[1] > densities[0] + 0.02
 
 
+@pytest.mark.parametrize(("likelihood", "weighted"), [(StudentT(), False), (Gaussian(), True)])
+def test_weights_that_differ_between_folds(rng, likelihood, weighted):
+    """Which maps are tried hangs on the weight of the rows: the same for every fold."""
+    X = rng.normal(size=(400, 10))
+    y = X[:, 0] + 0.3 * rng.standard_t(3, 400)
+    weights = rng.exponential(size=400) if weighted else None
+    settings = {"likelihood": likelihood, "degree": 1, "n_starts": 1, "max_iter": 5}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = VISHRegressor(**settings).fit(X, y, sample_weight=weights)
+    assert np.mean((model.predict(X) - X[:, 0]) ** 2) < 0.1
+
+
+def test_a_degree_is_chosen_at_the_noise_that_was_given(rng):
+    x = np.linspace(-2, 2, 400)
+    y = np.sin(6 * x) + 0.02 * rng.standard_t(4, 400)
+    model = VISHRegressor(
+        Matern(1.5, 0.3, 1.0), likelihood=StudentT(4.0, 0.03), optimize=False, relevance=1.0
+    ).fit(x[:, None], y)
+    assert model.degree_ > 8
+    assert model.score(x[:, None], y) > 0.95
+
+
 def test_all_rows_after_a_subset(rng):
     """The subset's sites are where the passes over all rows start; they end where others do."""
     x, y, _ = make("poisson", rng, 3000)

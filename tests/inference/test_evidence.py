@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.linalg import cho_factor, cho_solve
 
-from vish.inference.evidence import evidence
+from vish.inference.evidence import Factor, evidence
 from vish.inference.posterior import Posterior
 from vish.inference.sources import ArraySource
 from vish.inference.statistics import Geometry, Statistics
@@ -230,6 +230,29 @@ def hard_problem(rng):
     ]
     kernel = kernels[rng.integers(4)]
     return make_geometry(relevance, int(degree), noise), kernel, X, y, weights
+
+
+@pytest.mark.parametrize("noise", [0.3, 1e-12])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_factor_is_that_of_the_dense_matrix(rng, noise, order):
+    """By Cholesky, and by eigenvalues where the noise is tiny; the Gram matrix stays as it is."""
+    rows = rng.standard_normal((30, 12))
+    gram, scales = np.asarray(rows.T @ rows, order=order), np.exp(rng.standard_normal(12))
+    before = gram.copy()
+    factor = Factor.of(gram, scales, noise)
+    assert (factor.eigen is None) == (noise > 1e-6)
+    B = np.eye(12) + gram * np.outer(scales, scales) / noise
+    inverse = np.linalg.inv(B)
+    size = np.abs(inverse).max()
+    sigma = inverse * np.outer(scales, scales)
+    right = rng.standard_normal(12)
+    np.testing.assert_allclose(factor.solve(right), inverse @ right, rtol=0, atol=1e-9 * size)
+    np.testing.assert_allclose(factor.inverse_diagonal, inverse.diagonal(), rtol=1e-9)
+    root = factor.root
+    np.testing.assert_allclose(factor.covariance, sigma, rtol=0, atol=1e-9 * np.abs(sigma).max())
+    np.testing.assert_allclose(root.T @ root, sigma, rtol=0, atol=1e-9 * np.abs(sigma).max())
+    assert factor.log_determinant == pytest.approx(np.linalg.slogdet(B)[1], rel=1e-12)
+    np.testing.assert_array_equal(gram, before)
 
 
 def test_hard_problems_are_hard():

@@ -6,6 +6,7 @@ import pytest
 from vish import VISHRegressor
 from vish.estimators.fitting import make_setting
 from vish.inference.sources import ArraySource
+from vish.inference.training import _mixes
 
 
 def test_irrelevant_inputs_get_little_relevance(rng):
@@ -13,6 +14,11 @@ def test_irrelevant_inputs_get_little_relevance(rng):
     y = np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] ** 2 + 0.1 * rng.standard_normal(500)
     relevance = VISHRegressor(degree=4, rank=None).fit(X, y).relevance_
     assert relevance[:2].min() > 5 * relevance[2:].max()
+
+
+def test_a_map_of_one_row_is_no_diagonal():
+    assert _mixes(np.array([[0.5, 0.2, 0.0]]))
+    assert not _mixes(np.diag([0.5, 0.2, 0.0]))
 
 
 def test_a_linear_map_finds_a_ridge_function(rng):

@@ -131,8 +131,11 @@ def _learn(source, estimator, likelihood, progress) -> tuple[GaussianModel, list
     setting, point, degree, trace = search.setting, search.point, search.degree, search.trace
     complete = subset.n_read <= estimator.subset_size
     if estimator.refine and relevance_is_free(estimator):
-        rows = subset if complete else source
-        point = _refine(replace(setting, source=rows), point, degree, trace, progress, estimator)
+        everything = setting
+        if not complete:
+            weight = setting.weight * subset.n_read / subset.n_rows
+            everything = replace(setting, source=source, known_weight=weight)
+        point = _refine(everything, point, degree, trace, progress, estimator)
     empty = Statistics.zero(setting.geometry(point, degree))
     model = GaussianModel(empty, point.kernel, point.noise, setting.truncated)
     if not complete:

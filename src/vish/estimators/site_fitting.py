@@ -64,8 +64,8 @@ def fit_sites(
         subset = take_subset(source, estimator.subset_size, seed, done)
     setting = make_setting(subset, "constant", estimator)
     model = _first_model(setting, likelihood, estimator)
-    first = _pseudo_setting(setting, model, True)
-    training = new_training(first, estimator, seed, progress)
+    regression = _first_regression(setting, model, learn_noise=estimator.optimize)
+    training = new_training(regression, estimator, seed, progress)
     noise = np.ones(model.likelihood.guides)
     start = Hyperparameters(starting_relevance(estimator, setting.live), model.kernel, noise)
     if estimator.optimize:
@@ -75,10 +75,11 @@ def fit_sites(
         point, degree = training.hold(start)
     model = _at(model, setting, point, degree)
     all_in_subset = subset.n_read <= estimator.subset_size
-    if estimator.optimize:
+    learning = estimator.optimize and not training.interrupted
+    if learning:
         if likelihood.n_latents == 1:
-            model = _with_sites_of(first, model, point, degree)
-            if first.learn_noise:
+            model = _with_sites_of(regression, model, point, degree)
+            if regression.learn_noise:
                 model = relearned_likelihood(model, subset, estimator.max_iter)
         point = replace(point, noise=noise)
         model = _take_turns(model, setting, point, degree, training, estimator)
@@ -86,8 +87,8 @@ def fit_sites(
             model = replace(model, sites=model.sites * (subset.n_read / estimator.subset_size))
     with progress.passes("reading rows, pass", source.n_rows) as done:
         _, tolerance = _tolerances(likelihood)
-        fresh, n_jobs = not estimator.optimize, estimator.n_jobs
-        end = converge(model, source, MAX_PASSES, n_jobs, done, fresh, tolerance)
+        n_jobs = estimator.n_jobs
+        end = converge(model, source, MAX_PASSES, n_jobs, done, not learning, tolerance)
         if estimator.optimize and not all_in_subset:
             end = _relearn(end, source, estimator, done)
     if not end.converged:
@@ -122,17 +123,23 @@ def _first_model(setting: Setting, likelihood: Likelihood, estimator: Any) -> Si
     )
 
 
-def _pseudo_setting(setting: Setting, model: SiteModel, first: bool) -> Setting:
-    """The sites of the subset as a regression with noise 1.
+def _first_regression(setting: Setting, model: SiteModel, learn_noise: bool) -> Setting:
+    """A regression on the first sites.
 
-    Where y is f and noise, the first sites say only which rows to trust less: the regression
-    has the weight of the rows, and learns its noise.
+    Where y is f and noise, these say only which rows to trust less: the regression has the
+    weight of the rows, and can learn its noise.
     """
-    rows = pseudo_rows(model, setting.source, first)
+    rows = pseudo_rows(model, setting.source, first=True)
+    if not (learn_noise and model.likelihood.location_scale):
+        return _regression(setting, rows)
+    assert rows.weights is not None
+    weights = rows.weights * (setting.weight / rows.weights.sum())
+    return _regression(setting, ArraySource(rows.X, rows.y, weights), learn_noise=True)
+
+
+def _regression(setting: Setting, rows: ArraySource, learn_noise: bool = False) -> Setting:
+    """Sites as a regression, with noise 1 unless that is learned."""
     K = rows.y.shape[1]
-    learn_noise = first and model.likelihood.location_scale
-    if learn_noise:
-        rows = ArraySource(rows.X, rows.y, rows.weights * (setting.weight / rows.weights.sum()))
     return replace(
         setting,
         source=rows,
@@ -154,7 +161,7 @@ def _at(model: SiteModel, setting: Setting, point: Hyperparameters, degree: int)
 def _with_sites_of(
     regression: Setting, model: SiteModel, point: Hyperparameters, degree: int
 ) -> SiteModel:
-    """The model with the sites of a regression."""
+    """The model with the sites of a regression, of one latent function."""
     statistics = regression.statistics(point, degree)
     cross = model.geometry.engine.cross(statistics.cross).T
     sites = Sites(statistics.moments[None], cross) * (1 / point.noise[0])
@@ -178,7 +185,7 @@ def _take_turns(
         new = relearned_likelihood(end.model, subset, estimator.max_iter)
         moved = relevance_is_free(estimator) and new.likelihood.guides == 1
         if moved:
-            training.setting = _pseudo_setting(setting, new, False)
+            training.setting = _regression(setting, pseudo_rows(new, subset))
             training.max_iter = _ROUND_ITERATIONS
             point = training.refine(replace(point, kernel=new.kernel), degree)
             new = _at(new, setting, point, degree)

@@ -55,12 +55,13 @@ class Ascent:
     trace: list[Stage] = field(default_factory=list)
     best: tuple[Hyperparameters, int] | None = None  # point and degree
     converged: bool = True
-    _best_score: float = -np.inf  # per row
+    _best_score: tuple[bool, float] = (False, -np.inf)  # by the kernel asked for; per row
     _held: ArraySource = field(init=False)
     _learned_by_heart: bool = False  # the last stage, as rows held out saw it
 
     def __post_init__(self) -> None:
-        self._held = self.setting.rows(0, 0)
+        n_inputs, n_targets = len(self.setting.centre), len(self.setting.target_shift)
+        self._held = ArraySource(np.empty((0, n_inputs)), np.empty((0, n_targets)))
 
     def _maximise(
         self,
@@ -100,7 +101,7 @@ class Ascent:
         judged = judged and setting.weight < _MANY_ROWS * self._numbers(point)
         watch = Watch(trial_at, best_vector) if judged else None
         size = basis_size(point.dimension, degree)
-        work = size * max(setting.source.n_rows, _FEW_ROWS)
+        work = size * max(setting.source.n_rows or 0, _FEW_ROWS)
         iterations = min(max_iter, max(_LEAST_ITERATIONS, _WORK // work))
         try:
             with blas_threads_for(size):
@@ -137,8 +138,9 @@ class Ascent:
     ) -> float:
         """Keep a point if it is the best so far; returns its score."""
         score = log_density * setting.weight - self._complexity(point, setting)
-        if self.best is None or score / setting.weight > self._best_score:
-            self.best, self._best_score = (point, degree), score / setting.weight
+        rating = (setting.truncated == self.setting.truncated, score / setting.weight)
+        if self.best is None or rating > self._best_score:
+            self.best, self._best_score = (point, degree), rating
         return score
 
     def _complexity(self, point: Hyperparameters, setting: Setting) -> float:

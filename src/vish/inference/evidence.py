@@ -21,9 +21,9 @@ from scipy.linalg.lapack import dlauum, dpotrf, dtrtri
 
 from vish.inference.statistics import NormalEquations
 
-# Above this, rounding in G (some 1e-17 of it) could push an eigenvalue of B visibly below 1:
-# clip eigenvalues instead.
-_WORST_DIAGONAL = 1e12
+# Above this, rounding in G (1e-15 of it, and more by way of moments) could push an eigenvalue of
+# B visibly below 1: clip eigenvalues instead.
+_WORST_DIAGONAL = 1e10
 _ROUNDING = 1e-14  # of yy, the least that a sum of squared residuals can be told from zero
 
 
@@ -86,8 +86,9 @@ class Factor:
         """Sigma.  [M, M]"""
         if self.triangle is None:
             return self.root.T @ self.root
-        half, _ = dlauum(self.root, lower=1)
-        return half + np.tril(half, -1).T  # above the diagonal it has zeros
+        half, _ = dlauum(self._inverse_root * self.scales, lower=1, overwrite_c=1)
+        half += np.tril(half, -1).T  # above the diagonal it has zeros
+        return half
 
 
 @dataclass(frozen=True, eq=False)

@@ -49,7 +49,7 @@ class Hyperparameters:
 class Setting:
     """What stays fixed while hyperparameters are learned."""
 
-    source: ArraySource  # the rows, targets in their own units
+    source: ArraySource  # the rows, targets in their own units; to refine, any source
     centre: np.ndarray
     scale: np.ndarray
     target_shift: np.ndarray
@@ -59,9 +59,12 @@ class Setting:
     live: np.ndarray  # [D] of bool: columns that are not constant
     n_jobs: int | None = None
     learn_noise: bool = True
+    known_weight: float | None = None  # of the rows, where the source cannot tell
 
     @cached_property
     def weight(self) -> float:
+        if self.known_weight is not None:
+            return self.known_weight
         weights = self.source.weights
         return float(self.source.n_rows if weights is None else weights.sum())
 

@@ -143,7 +143,7 @@ class Training(Ascent):
         return self._finish(self.trial.point, degree, None, max_iter, learn_map)
 
     def _set_rows_aside(self, fold: int = 0) -> None:
-        """Hold out some rows, unless there are too few, or only pseudo-data: those are vague."""
+        """Hold out some rows, unless they are too few, or sites: those are vague at first."""
         n = self.setting.source.n_rows
         n_held = min(_HELD_ROWS, n // 4) if n >= _LEAST_ROWS and self.setting.learn_noise else 0
         setting = self.setting.rolled(fold * n_held) if fold else self.setting
@@ -200,12 +200,13 @@ class Training(Ascent):
             return [self._for_all_degrees(early, self._linear_map(kept, diagonal, self.rank))]
         kinds = [diagonal]
         if self.rank == "auto":
-            if self._learning.weight < _ROWS_PER_INPUT * self.setting.live.sum():
+            if self._rows_to_learn_from < _ROWS_PER_INPUT * self.setting.live.sum():
                 kinds.append(self._diagonal(kept, replace(start, tied=True)))
             if rank := self._most_directions():
                 linear = self._linear_map(kept, diagonal, rank)
                 kinds.append(linear if _mixes(linear.point.relevance) else diagonal)
-        return [self._for_all_degrees(early, kind) for kind in kinds]
+        learned = {kind: self._for_all_degrees(early, kind) for kind in dict.fromkeys(kinds)}
+        return [learned[kind] for kind in kinds]
 
     def _for_all_degrees(self, early: Setting, kind: Candidate) -> Candidate:
         """The same kind of map by the bound for all degrees, if that is asked for."""
@@ -301,7 +302,13 @@ class Training(Ascent):
         if live == 1:
             return 0  # the diagonal is all there is
         most = live if live <= _MOST_DIRECTIONS else _FEW_DIRECTIONS
-        return min(most, int(self._learning.weight / (_ROWS_PER_NUMBER * live)))
+        return min(most, int(self._rows_to_learn_from / (_ROWS_PER_NUMBER * live)))
+
+    @property
+    def _rows_to_learn_from(self) -> float:
+        """Their weight, the same for every fold."""
+        share = self._learning.source.n_rows / self.setting.source.n_rows
+        return self.setting.weight * share
 
     def _linear_map(self, early: Setting, diagonal: Candidate, rank: int) -> Candidate:
         """A p x D map, from the diagonal one or, for many inputs, from a few directions."""
@@ -364,7 +371,7 @@ class Training(Ascent):
 
     @property
     def _may_cut_rank(self) -> bool:
-        """The pseudo-data of first sites are too vague to tell one rank from the next."""
+        """First sites whose noise is not learned are too vague to tell one rank from the next."""
         return self.rank == "auto" and self.setting.learn_noise
 
     def _top_degree(self, dimension: int) -> int:
