@@ -146,6 +146,16 @@ def test_a_student_learns_a_map_and_a_degree_as_a_gaussian_does(rng):
     assert densities[1] > densities[0] + 0.02
 
 
+@pytest.mark.parametrize("shift", [0, 100, 1000])
+def test_gross_outliers_do_not_choose_the_map(rng, shift):
+    X = rng.normal(size=(600, 3))
+    f = np.sin(2 * (X[:, 0] + X[:, 1])) + X[:, 2]
+    y = f + 0.05 * rng.standard_t(4, 600)
+    y[rng.random(600) < 0.02] += shift
+    model = VISHRegressor(likelihood=StudentT(), max_features=100).fit(X, y)
+    assert np.mean((model.predict(X) - f) ** 2) < 0.15 * f.var()
+
+
 @pytest.mark.parametrize(("likelihood", "weighted"), [(StudentT(), False), (Gaussian(), True)])
 def test_weights_that_differ_between_folds(rng, likelihood, weighted):
     """Which maps are tried hangs on the weight of the rows: the same for every fold."""

@@ -40,6 +40,7 @@ from vish.inference.training import Training
 from vish.likelihoods import Likelihood
 
 _ROUNDS, _ROUND_ITERATIONS, _ROUND_PASSES = 15, 15, 20
+_ORDINARY = 10.0  # robust standard deviations from the median
 _LEAST_GAIN = 1e-4  # of the bound per row, for one more round
 MAX_PASSES = 100
 # Relative rise of the bound that ends the passes: in the turns, and at the end. Several latent
@@ -124,17 +125,25 @@ def _first_model(setting: Setting, likelihood: Likelihood, estimator: Any) -> Si
 
 
 def _first_regression(setting: Setting, model: SiteModel, learn_noise: bool) -> Setting:
-    """A regression on the first sites.
+    """A regression that the search starts from: on the first sites.
 
-    Where y is f and noise, these say only which rows to trust less: the regression has the
-    weight of the rows, and can learn its noise.
+    Where y is f and noise, it is on y itself, and can learn the noise; rows whose targets are
+    far from all others are trusted little.
     """
-    rows = pseudo_rows(model, setting.source, first=True)
+    subset = setting.source
     if not (learn_noise and model.likelihood.location_scale):
-        return _regression(setting, rows)
-    assert rows.weights is not None
-    weights = rows.weights * (setting.weight / rows.weights.sum())
-    return _regression(setting, ArraySource(rows.X, rows.y, weights), learn_noise=True)
+        return _regression(setting, pseudo_rows(model, subset, first=True))
+    y = model.standardised(subset.y)
+    weights = np.ones(len(y)) if subset.weights is None else subset.weights
+    rows = ArraySource(subset.X, y - model.geometry.target_shift[0], weights * _trust(y[:, 0]))
+    return _regression(setting, rows, learn_noise=True)
+
+
+def _trust(y: np.ndarray) -> np.ndarray:
+    """1, or less where y is many robust standard deviations from the median."""
+    distance = np.abs(y - np.median(y))
+    ordinary = _ORDINARY * (1.4826 * np.median(distance) or distance.std())
+    return (ordinary / np.maximum(distance, ordinary)) ** 4 if ordinary else np.ones(len(y))
 
 
 def _regression(setting: Setting, rows: ArraySource, learn_noise: bool = False) -> Setting:
