@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.stats import median_abs_deviation
 from sklearn.exceptions import ConvergenceWarning
 
 from vish.estimators.fitting import (
@@ -76,8 +77,7 @@ def fit_sites(
         point, degree = training.hold(start)
     model = _at(model, setting, point, degree)
     all_in_subset = subset.n_read <= estimator.subset_size
-    learning = estimator.optimize and not training.interrupted
-    if learning:
+    if estimator.optimize:
         if likelihood.n_latents == 1:
             model = _with_sites_of(regression, model, point, degree)
             if regression.learn_noise:
@@ -88,8 +88,8 @@ def fit_sites(
             model = replace(model, sites=model.sites * (subset.n_read / estimator.subset_size))
     with progress.passes("reading rows, pass", source.n_rows) as done:
         _, tolerance = _tolerances(likelihood)
-        n_jobs = estimator.n_jobs
-        end = converge(model, source, MAX_PASSES, n_jobs, done, not learning, tolerance)
+        fresh, n_jobs = not estimator.optimize, estimator.n_jobs
+        end = converge(model, source, MAX_PASSES, n_jobs, done, fresh, tolerance)
         if estimator.optimize and not all_in_subset:
             end = _relearn(end, source, estimator, done)
     if not end.converged:
@@ -142,7 +142,7 @@ def _first_regression(setting: Setting, model: SiteModel, learn_noise: bool) -> 
 def _trust(y: np.ndarray) -> np.ndarray:
     """1, or less where y is many robust standard deviations from the median."""
     distance = np.abs(y - np.median(y))
-    ordinary = _ORDINARY * (1.4826 * np.median(distance) or distance.std())
+    ordinary = _ORDINARY * (median_abs_deviation(y, scale="normal") or distance.std())
     return (ordinary / np.maximum(distance, ordinary)) ** 4 if ordinary else np.ones(len(y))
 
 
@@ -190,7 +190,7 @@ def _take_turns(
     tolerance, _ = _tolerances(model.likelihood)
     one_latent = model.likelihood.n_latents == 1  # else no regression has all the sites
     end = converge(model, subset, _ROUND_PASSES, n_jobs, fresh=not one_latent, tolerance=tolerance)
-    for _ in range(_ROUNDS):
+    for _ in range(1 if training.interrupted else _ROUNDS):
         new = relearned_likelihood(end.model, subset, estimator.max_iter)
         moved = relevance_is_free(estimator) and new.likelihood.guides == 1
         if moved:
