@@ -235,12 +235,12 @@ def hard_problem(rng):
 @pytest.mark.parametrize("noise", [0.3, 1e-12])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_a_factor_is_that_of_the_dense_matrix(rng, noise, order):
-    """By Cholesky, and by eigenvalues where the noise is tiny; the Gram matrix stays as it is."""
+    """Rows enough for every harmonic, so by Cholesky; the Gram matrix stays as it is."""
     rows = rng.standard_normal((30, 12))
     gram, scales = np.asarray(rows.T @ rows, order=order), np.exp(rng.standard_normal(12))
     before = gram.copy()
     factor = Factor.of(gram, scales, noise)
-    assert (factor.eigen is None) == (noise > 1e-6)
+    assert factor.eigen is None
     B = np.eye(12) + gram * np.outer(scales, scales) / noise
     inverse = np.linalg.inv(B)
     size = np.abs(inverse).max()
@@ -253,6 +253,25 @@ def test_a_factor_is_that_of_the_dense_matrix(rng, noise, order):
     np.testing.assert_allclose(root.T @ root, sigma, rtol=0, atol=1e-9 * np.abs(sigma).max())
     assert factor.log_determinant == pytest.approx(np.linalg.slogdet(B)[1], rel=1e-12)
     np.testing.assert_array_equal(gram, before)
+
+
+@pytest.mark.parametrize("noise", [0.3, 1e-12])
+def test_a_factor_where_rows_are_fewer_than_harmonics(rng, noise):
+    """By eigenvalues where the noise is tiny: directions without rows keep their prior."""
+    rows, scales = rng.standard_normal((8, 12)), np.exp(rng.standard_normal(12))
+    factor = Factor.of(rows.T @ rows, scales, noise)
+    assert (factor.eigen is None) == (noise > 1e-6)
+    whitened = rows * scales
+    of_rows = noise * np.eye(8) + whitened @ whitened.T
+    inverse = np.eye(12) - whitened.T @ np.linalg.solve(of_rows, whitened)
+    sigma = inverse * np.outer(scales, scales)
+    right = whitened.T @ rng.standard_normal(8)
+    expected = noise * whitened.T @ np.linalg.solve(of_rows, np.linalg.pinv(whitened.T) @ right)
+    np.testing.assert_allclose(factor.solve(right), expected, rtol=1e-9)
+    np.testing.assert_allclose(factor.inverse_diagonal, inverse.diagonal(), rtol=1e-9)
+    np.testing.assert_allclose(factor.covariance, sigma, rtol=0, atol=1e-9 * np.abs(sigma).max())
+    determinant = np.linalg.slogdet(of_rows / noise)[1]
+    assert factor.log_determinant == pytest.approx(determinant, rel=1e-12)
 
 
 def test_hard_problems_are_hard():

@@ -14,13 +14,15 @@ from scipy.optimize import minimize
 
 from vish.inference.holdout import Trial, Watch, try_on
 from vish.inference.objective import Hyperparameters, Objective, Setting
+from vish.inference.solution import has_few_rows
 from vish.inference.sources import ArraySource
 from vish.sphere.memory import basis_size
 from vish.sphere.threads import blas_threads_for
 
 TIGHT = 1e-6  # relative change of the density that ends a stage
 _MANY_ROWS = 100  # for every number of the map: they cannot be learned by heart
-# Of one stage: iterations, and iterations times harmonics times rows (with few rows, M^3 counts).
+# Of one stage: iterations, and iterations times rows times the size of the matrix to factor (with
+# few rows, its cube counts).
 _LEAST_ITERATIONS, _WORK, _FEW_ROWS = 10, 100_000_000, 2_500
 
 
@@ -101,10 +103,12 @@ class Ascent:
         judged = judged and setting.weight < _MANY_ROWS * self._numbers(point)
         watch = Watch(trial_at, best_vector) if judged else None
         size = basis_size(point.dimension, degree)
-        work = size * max(setting.source.n_rows or 0, _FEW_ROWS)
+        few = has_few_rows(setting.source, size)
+        to_factor = setting.source.n_rows if few else size
+        work = to_factor * max(setting.source.n_rows or 0, _FEW_ROWS)
         iterations = min(max_iter, max(_LEAST_ITERATIONS, _WORK // work))
         try:
-            with blas_threads_for(size):
+            with blas_threads_for(to_factor):
                 outcome = minimize(
                     watched,
                     best_vector,

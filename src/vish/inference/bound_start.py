@@ -28,7 +28,7 @@ def best_start(setting: Setting, point: Hyperparameters, degree: int) -> Hyperpa
             objective = Objective(setting, mapped, degree)
             for kernel, noise in product(kernels, noises):
                 tried = replace(mapped, kernel=kernel, noise=noise)
-                value = objective.evaluate(tried)[0].value
+                value = objective.solve(tried)[0].value
                 if value > highest:
                     best, highest = tried, value
     return best

@@ -21,9 +21,9 @@ from scipy.linalg.lapack import dlauum, dpotrf, dtrtri
 
 from vish.inference.statistics import NormalEquations
 
-# Above this, rounding in G (1e-15 of it, and more by way of moments) could push an eigenvalue of
-# B visibly below 1: clip eigenvalues instead.
-_WORST_DIAGONAL = 1e10
+# The least part of a diagonal element of B that may be left as a pivot: rounding in G is 1e-15 of
+# it, and more by way of moments. With less left, clip eigenvalues instead.
+_LEAST_PIVOT = 1e-10
 _ROUNDING = 1e-14  # of yy, the least that a sum of squared residuals can be told from zero
 
 
@@ -43,13 +43,13 @@ class Factor:
     def of(cls, gram: np.ndarray, scales: np.ndarray, noise: float) -> "Factor":
         B = gram * (scales[:, None] * scales)
         B /= noise
-        if B.diagonal().max(initial=0.0) < _WORST_DIAGONAL:
-            shifted = B.copy()
-            shifted[np.diag_indices_from(B)] += 1.0
-            triangle, failed = dpotrf(shifted.T, lower=1, clean=1, overwrite_a=1)
-            if not failed:
-                log_determinant = 2 * float(np.log(triangle.diagonal()).sum())
-                return cls(scales, log_determinant, triangle, None)
+        shifted = B.copy()
+        shifted[np.diag_indices_from(B)] += 1.0
+        whole = shifted.diagonal().copy()
+        triangle, failed = dpotrf(shifted.T, lower=1, clean=1, overwrite_a=1)
+        pivots = triangle.diagonal()
+        if not failed and np.all(pivots**2 > _LEAST_PIVOT * whole):
+            return cls(scales, 2 * float(np.log(pivots).sum()), triangle, None)
         values, vectors = eigh(B)
         noise_floor = len(B) * np.finfo(float).eps * values[-1]  # below it, rounding alone
         values = 1.0 + np.where(values > noise_floor, values, 0.0)

@@ -12,7 +12,6 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from vish.inference.objective import Hyperparameters, Objective, Setting
-from vish.inference.posterior import Posterior
 from vish.inference.sources import ArraySource
 
 _STEPS = 41  # of the noise, from what was learned to all of the error
@@ -55,10 +54,8 @@ def try_on(rows: ArraySource, setting: Setting, point: Hyperparameters, degree: 
     """The density of rows that the setting does not hold."""
     if not rows.n_rows:
         return Trial(point, degree, np.zeros(0), np.zeros(0), 0.0)
-    result, geometry, log_spectrum, _ = Objective(setting, point, degree).evaluate(point)
-    tail = float(np.exp(log_spectrum[-1]))
-    posterior = Posterior.of(geometry, result, tail)
-    moments = posterior.moments(rows.X, n_jobs=setting.n_jobs, noise=point.noise)
+    solution, _ = Objective(setting, point, degree).solve(point)
+    geometry, moments = solution.geometry, solution.moments(rows.X)
     errors = (geometry.standardise(rows.y).T - moments.mean) ** 2
     omega = np.ones(rows.n_rows) if rows.weights is None else rows.weights
     relative = np.ones((rows.n_rows, 1))

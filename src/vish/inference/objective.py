@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from vish.inference.evidence import Evidence, evidence
-from vish.inference.posterior import Posterior
-from vish.inference.relevance import relevance_gradient
+from vish.inference.solution import Solution, SolutionBySums, has_few_rows
+from vish.inference.solution_by_rows import SolutionByRows
 from vish.inference.sources import ArraySource
 from vish.inference.statistics import Geometry, Statistics
+from vish.sphere.memory import basis_size
 from vish.sphere.projection import Projection
 
 NOISE_BOUNDS = (1e-7, 1e2)
@@ -217,15 +217,16 @@ class Objective:
 
     # ---- value and gradient
 
-    def evaluate(self, point: Hyperparameters) -> tuple[Evidence, Geometry, np.ndarray, np.ndarray]:
-        """Evidence of a point (in standardised units), with what its gradient needs."""
+    def solve(self, point: Hyperparameters) -> tuple[Solution, np.ndarray]:
+        """The regression at a point, and the gradient of its log spectrum in the kernel."""
         setting = self.setting
-        statistics = self._statistics(point)
         log_spectrum, jacobian = point.kernel.log_spectrum_and_gradient(
             point.dimension, self.degree, truncated=setting.truncated
         )
-        result = evidence(statistics.normal_equations, log_spectrum, point.noise)
-        return result, statistics.geometry, log_spectrum, jacobian
+        given = (setting.source, log_spectrum, point.noise, setting.n_jobs)
+        if has_few_rows(setting.source, basis_size(point.dimension, self.degree)):
+            return SolutionByRows(setting.geometry(point, self.degree), *given), jacobian
+        return SolutionBySums.of(self._statistics(point), *given), jacobian
 
     def _statistics(self, point: Hyperparameters) -> Statistics:
         """The rows are read again only if the map or the warp moved."""
@@ -240,16 +241,11 @@ class Objective:
     def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
         """Negative log density per row, and its gradient."""
         point, setting = self.unpack(vector), self.setting
-        result, geometry, log_spectrum, jacobian = self.evaluate(point)
-        value, parts = result.value, []
-        tail = float(np.exp(log_spectrum[-1]))
+        solution, jacobian = self.solve(point)
+        value, parts = solution.value, []
         if self._relevance:
-            gradient = relevance_gradient(
-                geometry, setting.source, result, point.noise, tail,
-                np.zeros(len(point.noise)), setting.n_jobs,
-            )  # fmt: skip
             free = point.relevance[..., setting.live]
-            gradient = gradient[..., setting.live]
+            gradient = solution.relevance_gradient()[..., setting.live]
             if point.tied:
                 deviation = self._log_size(point) - np.log(self._typical)
                 value -= deviation**2 / (2 * _LOG_RELEVANCE_SPREAD**2)
@@ -265,24 +261,23 @@ class Objective:
         if self._rest:
             prior, slope = log_prior_of_kernel(point.kernel)
             value += prior
-            parts.append(jacobian.T @ result.d_log_spectrum + slope)
+            parts.append(jacobian.T @ solution.d_log_spectrum + slope)
             if setting.learn_noise:
-                parts.append(result.d_log_noise)
+                parts.append(solution.d_log_noise)
             if point.warp is not None:
-                parts.append(self._warp_gradient(point, geometry, result))
+                parts.append(self._warp_gradient(point, solution))
         n = self.setting.weight
         return -value / n, -np.concatenate(parts) / n
 
-    def _warp_gradient(self, point, geometry, result):
+    def _warp_gradient(self, point: Hyperparameters, solution: Solution) -> np.ndarray:
         """dE/d(parameters of the warp).
 
         E depends on the warped targets z by dE/dz = -(z - psi . mu) / tau2, and on the
         warp's slope by sum log |dz/dy|.
         """
-        source = self.setting.source
+        source, geometry = self.setting.source, solution.geometry
         omega = np.ones(source.n_rows) if source.weights is None else source.weights
-        posterior = Posterior.of(geometry, result)
-        mean = posterior.moments(source.X, False, self.setting.n_jobs).mean  # [n, T]
+        mean = solution.moments(source.X, False).mean  # [n, T]
         slope = -(geometry.standardise(source.y).T - mean) / point.noise
         if geometry.noise == "radial":
             _, radii = geometry.projection.project(source.X)

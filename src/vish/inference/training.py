@@ -100,7 +100,7 @@ class Training(Ascent):
 
         def at(degree: int) -> Candidate:
             point = replace(start, kernel=start.kernel.start(start.dimension, degree))
-            value = Objective(self.setting, point, degree).evaluate(point)[0].value
+            value = Objective(self.setting, point, degree).solve(point)[0].value
             size, per_row = basis_size(point.dimension, degree), value / self.setting.weight
             self.trace.append(Stage("given", degree, point.rank, size, per_row, 1, 0.0))
             return Candidate(point, value, degree)
