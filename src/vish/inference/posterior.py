@@ -86,7 +86,7 @@ class Posterior:
         points = np.vstack([rng.standard_normal((d - 1, 64)) * spread, np.ones((1, 64))])
         points /= np.sqrt((points**2).sum(axis=0))
         squares = self._sums_of_squares(points)
-        return np.abs(self._polynomials(points) - squares), squares
+        return np.abs(self._polynomials(points)[1] - squares), squares
 
     @cached_property
     def polynomial_variance(self) -> bool:
@@ -107,32 +107,42 @@ class Posterior:
         shared = np.maximum(errors - _OWN_ROUNDING * eps * squares, 0.0)
         return np.maximum(_SAFETY * shared.max(axis=1), eps * squares.max(axis=1)) / _AGREEMENT
 
-    def _polynomials(self, points: np.ndarray) -> np.ndarray:
-        """phi^T Sigma phi as polynomials.  [d, n] -> [T, n]"""
-        quadratic = self.geometry.engine.quadratic
-        return np.array(_once(lambda form: quadratic(points, form), self._quadratic))
+    def _polynomials(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """mu^T phi and phi^T Sigma phi as polynomials.  [d, n] -> [T, n] twice"""
+        engine, (first, *others) = self.geometry.engine, self._quadratic
+        values, means = engine.forms(points, first, self._linear)
+        rest = _once(
+            lambda form: values if form is first else engine.quadratic(points, form), others
+        )
+        return means, np.array([values, *rest])
 
     def _sums_of_squares(self, points: np.ndarray) -> np.ndarray:
         """phi^T Sigma phi = |root phi|^2.  [d, n] -> [T, n]"""
         features = self._basis.evaluate(points.T, n_jobs=1)
         return np.array(_once(lambda root: np.sum((features @ root.T) ** 2, axis=1), self.roots))
 
-    def _variances(self, points: np.ndarray, beside: np.ndarray | float = 0.0) -> np.ndarray:
-        """phi^T Sigma phi, by the form that keeps its digits.  [d, n] -> [T, n]
+    def _means(self, points: np.ndarray) -> np.ndarray:
+        """mu^T phi.  [d, n] -> [T, n]"""
+        return self.geometry.engine.linear(points, self._linear)
+
+    def _on_sphere(
+        self, points: np.ndarray, beside: np.ndarray | float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """mu^T phi, and phi^T Sigma phi by the form that keeps its digits.  [d, n] -> [T, n] twice
 
         Those that matter: `beside` [T, n] is what will be added to it.
         """
         errors, _ = self._polynomial_check
         hidden = _SAFETY * errors.max() <= _AGREEMENT * np.min(beside)
         if not (hidden or self.polynomial_variance):
-            return self._sums_of_squares(points)
-        variances = self._polynomials(points)
+            return self._means(points), self._sums_of_squares(points)
+        means, variances = self._polynomials(points)
         if hidden:
-            return np.maximum(variances, 0.0)
+            return means, np.maximum(variances, 0.0)
         doubtful = np.any(variances + beside < self._least_variances[:, None], axis=0)
         if doubtful.any():
             variances[:, doubtful] = self._sums_of_squares(points[:, doubtful])
-        return variances
+        return means, variances
 
     def prepare(self) -> None:
         """Do now what all threads would otherwise do at their first chunk."""
@@ -144,15 +154,15 @@ class Posterior:
     ) -> Moments:
         """Mean and variance of f at a few rows.  [n, D] -> [n, T] twice"""
         points, r = self.geometry.projection.project_chunk(X)
-        mean = (r * self.geometry.engine.linear(points, self._linear)).T
         if not with_variance:
+            mean = (r * self._means(points)).T
             return Moments(mean, np.empty_like(mean))
         beside: np.ndarray | float = self.tail
         if noise is not None:
             radial = self.geometry.noise == "radial"
             beside = self.tail + noise[:, None] / (1.0 if radial else r**2)
-        variance = r**2 * (self._variances(points, beside) + self.tail)
-        return Moments(mean, variance.T)
+        means, variances = self._on_sphere(points, beside)
+        return Moments((r * means).T, (r**2 * (variances + self.tail)).T)
 
     def moments(
         self,
@@ -214,7 +224,7 @@ class Posterior:
         """Gradients of mean and variance of f in the inputs.  [n, D] -> [n, T, D] twice"""
         geometry, engine = self.geometry, self.geometry.engine
         points, r = geometry.projection.project_chunk(X)
-        m = engine.linear(points, self._linear)
+        m = self._means(points)
         mean, variance = [], []
         for t, form in enumerate(self._quadratic):
             pick = np.zeros_like(m)

@@ -31,8 +31,8 @@ from vish.sphere.monomials import (
 from vish.sphere.polynomial_kernels import (
     accumulate_moments,
     accumulate_products,
+    evaluate_forms,
     evaluate_linear,
-    evaluate_quadratic,
     pull_back_forms,
     pull_back_linear,
 )
@@ -97,8 +97,14 @@ class Engine(ABC):
         """
 
     @abstractmethod
+    def forms(
+        self, points: np.ndarray, quadratic: Any, linear: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Values of a quadratic form and of a linear one.  [d, n] -> [n], [T, n]"""
+
     def quadratic(self, points: np.ndarray, form: Any) -> np.ndarray:
-        """Values of a quadratic form.  [d, n] -> [n]"""
+        """Values of a quadratic form alone.  [d, n] -> [n]"""
+        return self.forms(points, form, np.empty((self.n_harmonics, 0)))[0]
 
     @abstractmethod
     def pull_back(
@@ -209,10 +215,10 @@ class PolynomialEngine(Engine):
         pull_back_linear(points, form, weights, *self._build, self._form_block, out)
         return out
 
-    def quadratic(self, points, form):
-        out = np.empty(points.shape[1])
+    def forms(self, points, quadratic, linear):
+        out = np.empty(points.shape[1]), np.empty((linear.shape[1], points.shape[1]))
         shape = (self._layout.first_rows, self._form_tiles.starts, self._form_block)
-        evaluate_quadratic(points, form[0], *self._build, *shape, out)
+        evaluate_forms(points, quadratic[0], linear, *self._build, *shape, *out)
         return out
 
     def pull_back(self, points, quadratic, factors, linear, weights):
@@ -277,9 +283,10 @@ class HarmonicEngine(Engine):
     def linear_pull_back(self, points, form, weights):
         return self._basis.pull_back(points.T, weights.T @ form.T, n_jobs=1).T
 
-    def quadratic(self, points, form):
+    def forms(self, points, quadratic, linear):
         features = self._features(points)
-        return np.einsum("nm,nm->n", features @ form, features)
+        values = np.einsum("nm,nm->n", features @ quadratic, features)
+        return values, linear.T @ features.T
 
     def pull_back(self, points, quadratic, factors, linear, weights):
         features = self._features(points)

@@ -158,22 +158,42 @@ def accumulate_products(features, weights, targets, block, gram, cross):
                 inner_products(target, t, values, p * TILE, cross_sums, place)
 
 
+@compiled
+def _in_fours(coefficients):
+    """Coefficients [M, T] in groups of four.  -> [M / 4, T, 4], zeros behind"""
+    M, T = coefficients.shape
+    groups = np.zeros((_padded(M, 4) // 4, T, 4))
+    for m in range(M):
+        groups[m // 4, :, m % 4] = coefficients[m]
+    return groups
+
+
 @compiled(fastmath=True)
+def _linear_of_block(values, staircase, groups, t, total):
+    """total[b] = sum of coefficients times last monomials, four at a time.
+
+    One function for all kernels, so that a mean has the same bits whatever comes with it.
+    """
+    total[:] = 0.0
+    for group in range(groups.shape[0]):
+        c, m = groups[group, t], staircase + 4 * group
+        for b in range(total.shape[0]):
+            lower = c[0] * values[m, b] + c[1] * values[m + 1, b]
+            upper = c[2] * values[m + 2, b] + c[3] * values[m + 3, b]
+            total[b] += lower + upper
+
+
+@compiled
 def evaluate_linear(points, coefficients, plan, staircase, block, out):
     """out[T, n] = coefficients [M, T] times the last monomials."""
     d, n = points.shape
-    M, T = coefficients.shape
     x, values = _monomial_buffer(d, plan, block)
-    total = np.empty(block)
+    total, groups = np.empty(block), _in_fours(coefficients)
     for start in range(0, n, block):
         rows = _load(points, start, x)
         _build(x, plan, values)
-        for t in range(T):
-            total[:] = 0.0
-            for m in range(M):
-                row, coefficient = values[staircase + m], coefficients[m, t]
-                for b in range(block):
-                    total[b] += coefficient * row[b]
+        for t in range(groups.shape[1]):
+            _linear_of_block(values, staircase, groups, t, total)
             _store_row(total, rows, out[t], start)
 
 
@@ -188,10 +208,9 @@ def _add_linear(coefficients, weight, adjoints, first):
     """adjoints[first + m] += sum_t coefficients[m, t] weight[t]."""
     M, T = coefficients.shape
     for m in range(M):
-        row = adjoints[first + m]
         for t in range(T):
-            for b in range(row.shape[0]):
-                row[b] += coefficients[m, t] * weight[t, b]
+            for b in range(weight.shape[1]):
+                adjoints[first + m, b] += coefficients[m, t] * weight[t, b]
 
 
 @compiled(fastmath=True)
@@ -214,23 +233,29 @@ def pull_back_linear(points, coefficients, weights, plan, staircase, block, out)
 
 
 @compiled(fastmath=True)
-def evaluate_quadratic(points, form, plan, staircase, first_rows, starts, block, out):
-    """out[n] = polynomial of degree 2L and 2L-1, its coefficients spread over tiles."""
+def evaluate_forms(
+    points, form, coefficients, plan, staircase, first_rows, starts, block, out, linear_out
+):
+    """out[n] = polynomial of degree 2L and 2L-1, its coefficients spread over tiles;
+    linear_out[T, n] as of `evaluate_linear`, from the same monomials.
+    """
     d, n = points.shape
     x, values = _monomial_buffer(d, plan, block)
     products = aligned_rows(TILE, block)
-    total = np.empty(block)
+    total, groups = np.empty(block), _in_fours(coefficients)
     for start in range(0, n, block):
         rows = _load(points, start, x)
         _build(x, plan, values)
+        for t in range(groups.shape[1]):
+            _linear_of_block(values, staircase, groups, t, total)
+            _store_row(total, rows, linear_out[t], start)
         total[:] = 0.0
         for p in range(starts.shape[0] - 1):
             extent = (starts[p + 1] - starts[p]) // TILE
             combinations(form, starts[p], first_rows, extent, values, staircase, products, 0)
             for c in range(TILE):
-                row = values[staircase + p * TILE + c]
                 for b in range(block):
-                    total[b] += products[c, b] * row[b]
+                    total[b] += products[c, b] * values[staircase + p * TILE + c, b]
         _store_row(total, rows, out, start)
 
 
@@ -239,7 +264,7 @@ def pull_back_forms(
     points, form, transposed, factors, coefficients, weights, plan, staircase, first_rows, starts,
     transposed_starts, block, values_out, out,
 ):  # fmt: skip
-    """values_out[n]: the polynomial v of `evaluate_quadratic`; out[d, n]: the gradient of
+    """values_out[n]: the polynomial v of `evaluate_forms`; out[d, n]: the gradient of
     factors[n] v + sum_t weights[t, n] (value t of `evaluate_linear`).
 
     `transposed` holds the coefficients of `form` in tiles of first monomials.
