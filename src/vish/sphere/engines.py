@@ -134,6 +134,7 @@ class PolynomialEngine(Engine):
         self._form_tiles = layout.tiles(TILE, 1)
         self._transposed_tiles = layout.tiles(TILE, 1, transposed=True)
         self._map = HarmonicMap(dimension, degree)
+        self._raised = [np.ix_(row, row) for row in self._map.raising]
         upper, lower = last_order(dimension, degree), last_order(dimension, degree - 1)
         self._even = layout.index(upper, upper)  # places of the moments of degree 2L
         self._odd = layout.index(upper, lower)
@@ -157,7 +158,7 @@ class PolynomialEngine(Engine):
     def gram(self, sums):
         even, odd = sums[self._even], sums[self._odd]
         # |xi| = 1: the moments of degree 2L-2 are sums of those of degree 2L
-        lower = sum(even[np.ix_(row, row)] for row in self._map.raising)
+        lower = sum(even[raised] for raised in self._raised)
         upper_rows, lower_rows = self._map.rows
         to_upper, to_lower = self._map.matrices
         gram = np.empty((self.n_harmonics, self.n_harmonics))
@@ -199,8 +200,8 @@ class PolynomialEngine(Engine):
         even = contract(to_upper, matrix[np.ix_(upper_rows, upper_rows)], to_upper)
         odd = 2 * contract(to_upper, matrix[np.ix_(upper_rows, lower_rows)], to_lower)
         lower = contract(to_lower, matrix[np.ix_(lower_rows, lower_rows)], to_lower)
-        for row in self._map.raising:
-            even[np.ix_(row, row)] += lower
+        for raised in self._raised:
+            even[raised] += lower
         coefficients = np.bincount(self._even.ravel(), even.ravel(), self.size)
         coefficients += np.bincount(self._odd.ravel(), odd.ravel(), self.size)
         return coefficients
