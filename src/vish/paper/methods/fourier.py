@@ -193,14 +193,17 @@ def bound(prior, s: Sums, p: np.ndarray, noise: float):
 
 
 def learn(prior, s: Sums, max_iter: int = 500) -> tuple[Posterior, float, int]:
-    """Maximise the bound; posterior, bound and iterations."""
+    """Maximise the bound; posterior, bound and iterations.
+
+    Per row: the first step of L-BFGS is as long as the gradient.
+    """
 
     def loss(q):
         try:
             value, gradient, _ = bound(prior, s, q[:-1], np.exp(q[-1]))
         except np.linalg.LinAlgError:
             return 1e25, np.zeros_like(q)
-        return -value, -gradient
+        return -value / s.n, -gradient / s.n
 
     start = np.append(prior.start, np.log(0.1))
     bounds = [(-12.0, 8.0) if d % 2 == 0 else (-4.0, 4.0) for d in range(len(start) - 1)]
@@ -209,7 +212,7 @@ def learn(prior, s: Sums, max_iter: int = 500) -> tuple[Posterior, float, int]:
     with blas_threads_for(prior.n_features):
         found = minimize(
             loss, start, jac=True, method="L-BFGS-B", bounds=[*bounds, (-14.0, 3.0)],
-            options={"maxiter": max_iter, "maxfun": 2 * max_iter},
+            options={"maxiter": max_iter, "maxfun": 2 * max_iter, "gtol": 1e-8},
         )  # fmt: skip
     value, _, posterior = bound(prior, s, found.x[:-1], np.exp(found.x[-1]))
     return posterior, value, int(found.nit)
