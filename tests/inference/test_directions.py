@@ -6,7 +6,13 @@ from sklearn.cross_decomposition import PLSRegression
 
 from vish import VISHRegressor
 from vish.estimators.fitting import make_setting
-from vish.inference.directions import bending_directions, cut_rank, varying_directions
+from vish.inference.directions import (
+    bending_directions,
+    cut_rank,
+    principal_directions,
+    varying_directions,
+)
+from vish.inference.objective import Setting
 from vish.inference.sources import ArraySource
 
 
@@ -84,3 +90,19 @@ def test_a_weight_is_a_repetition(rng, start):
     one, other = start(repeated, 3), start(weighted, 3)
     signs = np.sign(np.sum(one * other, axis=1, keepdims=True))
     np.testing.assert_allclose(one, signs * other, rtol=0, atol=1e-6)
+
+
+def test_principal_directions_are_those_of_most_variance(rng):
+    """Of equal length and at right angles; constant columns do not count."""
+    X = rng.standard_normal((400, 2)) @ rng.standard_normal((2, 6))
+    X[:, 3] = 5.0
+    live = np.array([True, True, True, False, True, True])
+    source = ArraySource(X, X[:, :1], rng.exponential(size=400))
+    given = (X.mean(axis=0), np.ones(6), np.zeros(1), np.ones(1), "constant", True, live)
+    relevance = principal_directions(Setting(source, *given), 2)
+    np.testing.assert_allclose(relevance @ relevance.T, np.eye(2) / 2, atol=1e-12)
+    np.testing.assert_array_equal(relevance[:, 3], 0.0)
+    weights = source.weights / source.weights.sum()
+    centred = (X - weights @ X) * live
+    rest = centred - 2 * centred @ relevance.T @ relevance  # all but these two
+    np.testing.assert_allclose(rest, 0.0, atol=1e-10)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from vish.inference.convergence import converge
 from vish.inference.sites import (
     SiteModel,
     Sites,
-    converge,
     pseudo_rows,
     relearned_kernel,
     relearned_likelihood,

@@ -108,3 +108,13 @@ def test_the_bound_for_all_degrees_does_not_end_at_a_constant(rng, degree, rank)
     y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.05 * rng.standard_normal(2300)
     model = VISHRegressor(degree=degree, rank=rank, tail="variational").fit(X[:300], y[:300])
     assert model.score(X[300:], y[300:]) > 0.8
+
+
+def test_inputs_that_move_together_are_few_directions(rng):
+    """Many columns, few rows, no linear map to be learned: the principal directions do."""
+    hidden = rng.standard_normal((260, 3))
+    X = hidden @ rng.standard_normal((3, 80)) + 0.05 * rng.standard_normal((260, 80))
+    y = np.sin(2 * hidden[:, 0]) + hidden[:, 1] * hidden[:, 2]
+    model = VISHRegressor().fit(X[:200], y[:200])
+    assert model.relevance_.shape[0] in (8, 16)
+    assert np.var(y[200:] - model.predict(X[200:])) < 0.15 * np.var(y[200:])

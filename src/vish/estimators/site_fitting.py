@@ -24,13 +24,12 @@ from vish.estimators.fitting import (
 from vish.estimators.scaling import centre_and_scale
 from vish.estimators.settings import kernel_of
 from vish.inference.ascent import Stage
+from vish.inference.convergence import Convergence, converge
 from vish.inference.objective import Hyperparameters, Setting
 from vish.inference.progress import Progress
 from vish.inference.sites import (
-    Convergence,
     SiteModel,
     Sites,
-    converge,
     pseudo_rows,
     relearned_kernel,
     relearned_likelihood,

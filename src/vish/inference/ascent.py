@@ -20,6 +20,9 @@ from vish.sphere.memory import basis_size
 from vish.sphere.threads import blas_threads_for
 
 TIGHT = 1e-6  # relative change of the density that ends a stage
+# In a long valley the optimiser may stop too early: where it is to go to the end, it begins again
+# there while that raises the density by this part of it.
+_WORTH_A_RESTART = 1e-3
 _MANY_ROWS = 100  # for every number of the map: they cannot be learned by heart
 # Of one stage: iterations, and iterations times rows times the size of the matrix to factor (with
 # few rows, its cube counts).
@@ -107,17 +110,24 @@ class Ascent:
         to_factor = setting.source.n_rows if few else size
         work = to_factor * max(setting.source.n_rows or 0, _FEW_ROWS)
         iterations = min(max_iter, max(_LEAST_ITERATIONS, _WORK // work))
+        options = {"ftol": tolerance, "gtol": 1e-6, "maxcor": 20}
         try:
             with blas_threads_for(to_factor):
-                outcome = minimize(
-                    watched,
-                    best_vector,
-                    jac=True,
-                    method="L-BFGS-B",
-                    bounds=objective.bounds,
-                    options={"maxiter": iterations, "ftol": tolerance, "gtol": 1e-6, "maxcor": 20},
-                    callback=watch,
-                )
+                n_iter, again = 0, True
+                while again:
+                    before = best_value
+                    outcome = minimize(
+                        watched,
+                        best_vector,
+                        jac=True,
+                        method="L-BFGS-B",
+                        bounds=objective.bounds,
+                        options=options | {"maxiter": iterations - n_iter},
+                        callback=watch,
+                    )
+                    n_iter += outcome.nit
+                    gained = before - best_value > _WORTH_A_RESTART * abs(best_value)
+                    again = tolerance == TIGHT and gained and outcome.success
                 last = best_vector
                 if watch is not None:
                     best_vector = watch.best_or(last)
@@ -127,11 +137,11 @@ class Ascent:
         except KeyboardInterrupt:
             self._remember(objective.unpack(best_vector), degree, setting, -best_value)
             raise
-        self.converged = outcome.status != 1 or outcome.nit < self.max_iter
+        self.converged = outcome.status != 1 or n_iter < self.max_iter
         point = objective.unpack(best_vector)
         stage = Stage(
             name, degree, point.rank, size, float(-best_value),
-            outcome.nit, time.perf_counter() - started,
+            n_iter, time.perf_counter() - started,
         )  # fmt: skip
         self.trace.append(stage)
         self.report(stage)
@@ -153,7 +163,9 @@ class Ascent:
 
     def _numbers(self, point: Hyperparameters) -> int:
         """How many numbers of the map are learned."""
-        numbers = 1 if point.tied else int(self.setting.live.sum())
+        if point.tied:
+            return 1
+        numbers = int(self.setting.live.sum())
         if point.rank is not None:  # a rotation of the mapped inputs changes nothing
             numbers = point.rank * numbers - point.rank * (point.rank - 1) // 2
         return numbers

@@ -47,6 +47,16 @@ def varying_directions(setting: Setting, rank: int) -> np.ndarray:
     return _relevance(setting, solve_triangular(cholesky(shared), directions.T, trans="T"))
 
 
+def principal_directions(setting: Setting, rank: int) -> np.ndarray:
+    """Directions along which the inputs vary most, all with one factor.  -> [p, D]
+
+    Distances between rows are then nearly those of all inputs.
+    """
+    X, _, omega = _centred(setting)
+    _, _, directions = np.linalg.svd(X * np.sqrt(omega)[:, None], full_matrices=False)
+    return _relevance(setting, directions[:rank])
+
+
 def _centred(setting: Setting) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Inputs that are not constant, targets, and weights of sum one."""
     source = setting.source

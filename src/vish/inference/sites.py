@@ -31,13 +31,7 @@ from vish.inference.sources import ArraySource, Chunk, RowSource
 from vish.inference.statistics import Geometry
 from vish.likelihoods import Likelihood
 from vish.sphere.levels import level_sizes
-from vish.sphere.threads import blas_threads_for
 
-_SLACK = 1e-10  # relative fall of the bound that rounding may cause
-_TOLERANCE = 1e-11  # relative rise of the bound that ends the passes
-_LATE_TOLERANCE = 1e-7  # the same, when the passes have run out
-_LEAST_STEP = 2.0**-20
-_GROWTH = 2.0**0.5  # of the step after a rise: doubled, it would fall again every other time
 _LEAST_PRECISION = 1e-10  # of a pseudo-observation, so that its target can be written down
 
 
@@ -70,7 +64,7 @@ class Sites:
 class Pass(NamedTuple):
     """What one reading of the rows gives at the current posterior."""
 
-    sites: Sites
+    sites: Any  # `Sites`, or those of single rows
     expected: float  # sum omega E log p
     weight: float
     n_rows: int
@@ -106,14 +100,14 @@ class SiteModel:
         return (y - self.y_shift) / self.y_scale
 
     @cached_property
-    def _log_spectrum(self) -> np.ndarray:
+    def log_spectrum(self) -> np.ndarray:
         return self.kernel.log_spectrum_and_gradient(
             self.geometry.projection.dimension, self.geometry.degree, truncated=self.truncated
         )[0]
 
     @property
     def tail(self) -> float:
-        return float(np.exp(self._log_spectrum[-1]))
+        return float(np.exp(self.log_spectrum[-1]))
 
     @cached_property
     def total(self) -> Sites:
@@ -126,7 +120,7 @@ class SiteModel:
 
     @cached_property
     def scales(self) -> np.ndarray:
-        return np.sqrt(np.exp(self._log_spectrum[:-1]))[self.degrees]
+        return np.sqrt(np.exp(self.log_spectrum[:-1]))[self.degrees]
 
     @cached_property
     def grams(self) -> list[np.ndarray]:
@@ -203,14 +197,14 @@ class SiteModel:
         reader = SiteReader(
             self.geometry, self.likelihood, self.posterior, self.y_shift, self.y_scale
         )
-        return _whole(self.geometry, total_of(source, reader, n_jobs, progress))
+        return whole_pass(self.geometry, total_of(source, reader, n_jobs, progress))
 
     def first_read(
         self, source: RowSource, n_jobs: int | None, progress: Callable[[int], None]
     ) -> Pass:
         """The sites to start from, by the data alone."""
         reader = SiteReader(self.geometry, self.likelihood, None, self.y_shift, self.y_scale)
-        return _whole(self.geometry, total_of(source, reader, n_jobs, progress))
+        return whole_pass(self.geometry, total_of(source, reader, n_jobs, progress))
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,17 +223,47 @@ class SiteReader:
     def __call__(self, chunk: Chunk) -> Pass:
         y, offset = (chunk.y[:, 0] - self.y_shift) / self.y_scale, self.geometry.target_shift
         if self.posterior is None:
-            h, target = self.likelihood.start(y, offset)
-            value, natural = np.zeros(len(h)), h * (target - offset)
-        else:
-            mean, variance = self.posterior.moments_of_chunk(chunk.X)
-            value, g, h = self.likelihood.expectations(y, mean + offset, variance)
-            h = np.maximum(h, 0.0)
-            natural = h * mean + g
-        return _sum_sites(self.geometry, chunk, h, natural, value)
+            return sum_sites(self.geometry, chunk, first_sites(self.likelihood, y, offset))
+        moments = self.posterior.moments_of_chunk(chunk.X)
+        found, expected = next_sites(self.likelihood, y, offset, moments)
+        return sum_sites(self.geometry, chunk, found, expected)
 
 
-def _whole(geometry: Geometry, result: Pass | None) -> Pass:
+@dataclass(frozen=True, eq=False)
+class RowSites:
+    """The site of every row, for each latent function."""
+
+    precision: np.ndarray  # h, [n, K]
+    natural: np.ndarray  # h m + g, [n, K]
+
+    def __mul__(self, factor: float) -> "RowSites":
+        return RowSites(factor * self.precision, factor * self.natural)
+
+    def towards(self, other: "RowSites", step: float) -> "RowSites":
+        """(1 - step) self + step other."""
+        return RowSites(
+            self.precision + step * (other.precision - self.precision),
+            self.natural + step * (other.natural - self.natural),
+        )
+
+
+def first_sites(likelihood: Likelihood, y: np.ndarray, offset: np.ndarray) -> RowSites:
+    """The sites to start from, by the data alone."""
+    h, target = likelihood.start(y, offset)
+    return RowSites(h, h * (target - offset))
+
+
+def next_sites(
+    likelihood: Likelihood, y: np.ndarray, offset: np.ndarray, moments: Moments
+) -> tuple[RowSites, np.ndarray]:
+    """The sites at mean (without its constant) and variance of f, and E log p.  -> .., [n]"""
+    mean, variance = moments
+    value, g, h = likelihood.expectations(y, mean + offset, variance)
+    h = np.maximum(h, 0.0)
+    return RowSites(h, h * mean + g), value
+
+
+def whole_pass(geometry: Geometry, result: Pass | None) -> Pass:
     """The sum of all chunks, with b in the basis of harmonics."""
     if result is None:
         raise ValueError("no rows: give at least one")
@@ -247,93 +271,20 @@ def _whole(geometry: Geometry, result: Pass | None) -> Pass:
     return result._replace(sites=Sites(result.sites.moments, cross))
 
 
-def _sum_sites(
-    geometry: Geometry, chunk: Chunk, h: np.ndarray, natural: np.ndarray, value: np.ndarray
+def sum_sites(
+    geometry: Geometry, chunk: Chunk, found: RowSites, expected: np.ndarray | float = 0.0
 ) -> Pass:
+    """The sums over the rows of a chunk; b not yet in the basis of harmonics."""
     points, radii = geometry.projection.project_chunk(chunk.X)
     omega = np.ones(len(radii)) if chunk.weights is None else chunk.weights
     moments, cross = [], []
-    for k in range(h.shape[1]):
-        weights, targets = omega * h[:, k] * radii**2, omega * natural[:, k] * radii
+    for h, natural in zip(found.precision.T, found.natural.T, strict=True):
+        weights, targets = omega * h * radii**2, omega * natural * radii
         sums, b = geometry.engine.accumulate(points, weights, targets[None])
         moments.append(sums)
         cross.append(b[:, 0])
     sites = Sites(np.array(moments), np.array(cross))
-    return Pass(sites, float(omega @ value), float(omega.sum()), len(radii))
-
-
-class Convergence(NamedTuple):
-    """The end of a run of passes."""
-
-    model: SiteModel
-    bound: float
-    bounds: list[float]  # of every accepted step
-    n_passes: int
-    converged: bool
-    weight: float
-    n_rows: int
-
-
-def converge(
-    model: SiteModel,
-    source: RowSource,
-    max_passes: int = 100,
-    n_jobs: int | None = None,
-    progress: Callable[[int], None] = lambda n: None,
-    fresh: bool = True,
-    tolerance: float = _TOLERANCE,
-) -> Convergence:
-    """Site updates until the bound rises no more.
-
-    `fresh` starts from the data; otherwise the sites of the model are taken up.
-    """
-    with blas_threads_for(len(model.scales)):
-        return _converge(model, source, max_passes, n_jobs, progress, fresh, tolerance)
-
-
-def _converge(
-    model: SiteModel,
-    source: RowSource,
-    max_passes: int,
-    n_jobs: int | None,
-    progress: Callable[[int], None],
-    fresh: bool,
-    tolerance: float,
-) -> Convergence:
-    passes = 0
-    if fresh:
-        start = model.first_read(source, n_jobs, progress)
-        model, passes = replace(model, sites=start.sites), 1
-    current = model.read(source, n_jobs, progress)
-    passes += 1
-    bound = current.expected - model.divergence
-    while not np.isfinite(bound) and passes < max_passes:  # too bold a start: shrink to the prior
-        nothing = Sites.zero(model.geometry, len(model.sites.cross))
-        model = replace(model, sites=model.sites.towards(nothing, 0.5))
-        current = model.read(source, n_jobs, progress)
-        passes += 1
-        bound = current.expected - model.divergence
-    bounds, step, converged, rise = [bound], 1.0, False, np.inf
-    while passes < max_passes:
-        trial = replace(model, sites=model.sites.towards(current.sites, step)).centred()
-        result = trial.read(source, n_jobs, progress)
-        passes += 1
-        value = result.expected - trial.divergence
-        if not value >= bound - _SLACK * (1 + abs(bound)):
-            step /= 2
-            if step < _LEAST_STEP:
-                converged = True  # no step rises: as good as it gets
-                break
-            continue
-        rise = value - bound
-        model, current, bound = trial, result, value
-        bounds.append(bound)
-        if rise <= tolerance * (1 + abs(bound)) and step > 0.2:
-            converged = True
-            break
-        step = min(1.0, _GROWTH * step)
-    converged = converged or rise <= _LATE_TOLERANCE * (1 + abs(bound))
-    return Convergence(model, bound, bounds, passes, converged, current.weight, current.n_rows)
+    return Pass(sites, float(np.sum(omega * expected)), float(omega.sum()), len(radii))
 
 
 def pseudo_rows(model: SiteModel, source: ArraySource, first: bool = False) -> ArraySource:
@@ -343,16 +294,13 @@ def pseudo_rows(model: SiteModel, source: ArraySource, first: bool = False) -> A
     share the mean of their precisions, which is exact for one.
     """
     y, offset = model.standardised(source.y[:, 0]), model.geometry.target_shift
-    if first:
-        h, target = model.likelihood.start(y, offset)
-        natural = h * (target - offset)
-    else:
-        mean, variance = model.latent(source.X)
-        _, g, h = model.likelihood.expectations(y, mean, variance)
-        h = np.maximum(h, 0.0)
-        natural = h * (mean - offset) + g
+    found = (
+        first_sites(model.likelihood, y, offset)
+        if first
+        else next_sites(model.likelihood, y, offset, model.posterior.moments(source.X))[0]
+    )
     kept = model.likelihood.guides
-    h, natural = np.maximum(h[:, :kept], _LEAST_PRECISION), natural[:, :kept]
+    h, natural = np.maximum(found.precision[:, :kept], _LEAST_PRECISION), found.natural[:, :kept]
     omega = np.ones(len(y)) if source.weights is None else source.weights
     return ArraySource(source.X, natural / h, omega * h.mean(axis=1))
 

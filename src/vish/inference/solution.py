@@ -80,4 +80,4 @@ class SolutionBySums:
 
 def has_few_rows(source: RowSource, n_harmonics: int) -> bool:
     """Whether the kernel matrix of the rows is the smaller one."""
-    return isinstance(source, ArraySource) and source.n_rows <= min(n_harmonics, _MOST_ROWS)
+    return isinstance(source, ArraySource) and 0 < source.n_rows <= min(n_harmonics, _MOST_ROWS)

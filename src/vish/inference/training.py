@@ -16,7 +16,12 @@ import numpy as np
 
 from vish.inference.ascent import TIGHT, Ascent, Stage
 from vish.inference.bound_start import best_start, without_lengthscale
-from vish.inference.directions import bending_directions, cut_rank, varying_directions
+from vish.inference.directions import (
+    bending_directions,
+    cut_rank,
+    principal_directions,
+    varying_directions,
+)
 from vish.inference.holdout import Trial, choose, trusted, try_on
 from vish.inference.objective import Hyperparameters, Objective, Setting
 from vish.sphere.memory import basis_size
@@ -30,6 +35,7 @@ _LOW_FEATURES = 300  # a basis this small is cheap to learn on
 _FAR_FEATURES = 200  # up to here a high degree is tried from the start
 _MOST_DIRECTIONS = 20  # rows of a linear map that is learned whole
 _FEW_DIRECTIONS = 8  # rows of one that is not, when nobody says how many
+_PRINCIPAL_DIRECTIONS = (8, 16)  # rows of a map that is not learned but for its size
 _ROWS_PER_NUMBER = 2.0  # of data, for every number of the map: with fewer, it is hopeless
 _ROWS_PER_INPUT = 30  # with fewer, one factor for all inputs may be better than one for each
 _TOP_DEGREE = 40
@@ -202,6 +208,11 @@ class Training(Ascent):
         if self.rank == "auto":
             if self._rows_to_learn_from < _ROWS_PER_INPUT * self.setting.live.sum():
                 kinds.append(self._diagonal(kept, replace(start, tied=True)))
+            for rank in _PRINCIPAL_DIRECTIONS:
+                if rank < self.setting.live.sum():
+                    principal = principal_directions(kept, rank)
+                    tied = replace(start, relevance=principal, tied=True)
+                    kinds.append(self._diagonal(kept, tied))
             if rank := self._most_directions():
                 linear = self._linear_map(kept, diagonal, rank)
                 kinds.append(linear if _mixes(linear.point.relevance) else diagonal)
@@ -346,7 +357,7 @@ class Training(Ascent):
         tried: list[Candidate] = []
         for candidate in candidates:
             tried.extend(self._ladder(candidate))
-            if candidate.point.rank is None or not self._may_cut_rank:
+            if candidate.point.rank is None or candidate.point.tied or not self._may_cut_rank:
                 continue
             reached = self._top_degree(candidate.point.dimension)
             for rank in range(candidate.point.rank - 1, 0, -1):
