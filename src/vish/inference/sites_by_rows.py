@@ -27,7 +27,7 @@ from vish.inference.sites import (
 )
 from vish.inference.sources import ArraySource, Chunk
 from vish.sphere.levels import log_level_sizes
-from vish.sphere.zonal_kernels import zonal_values
+from vish.sphere.zonal_kernels import cosines_of_pairs, zonal_values
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,10 +44,9 @@ class Prior:
         geometry = model.geometry
         d, L = geometry.projection.dimension, geometry.degree
         points, radii = geometry.projection.project_chunk(source.X)
-        cosines = points.T @ points
-        np.fill_diagonal(cosines, 1.0)
         levels = np.exp(model.log_spectrum[:-1] + log_level_sizes(d, L))
-        kernel = zonal_values(cosines, levels, d, n_jobs) * (radii[:, None] * radii)
+        kernel = zonal_values(cosines_of_pairs(points), levels, d, n_jobs)
+        kernel *= radii[:, None] * radii
         weights = np.ones(len(radii)) if source.weights is None else source.weights
         return cls(source, np.asarray(weights, dtype=float), kernel, model.tail * radii**2)
 

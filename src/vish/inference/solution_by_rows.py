@@ -18,7 +18,12 @@ from vish.inference.posterior import Moments
 from vish.inference.sources import ArraySource
 from vish.inference.statistics import Geometry
 from vish.sphere.levels import log_level_sizes
-from vish.sphere.zonal_kernels import zonal_moments, zonal_slopes, zonal_values
+from vish.sphere.zonal_kernels import (
+    cosines_of_pairs,
+    zonal_moments,
+    zonal_slopes,
+    zonal_values,
+)
 
 _BLOCK = 2048  # new rows at a time
 
@@ -90,10 +95,7 @@ class SolutionByRows:
 
     @cached_property
     def _cosines(self) -> np.ndarray:
-        points, _ = self._projected
-        cosines = points.T @ points
-        np.fill_diagonal(cosines, 1.0)
-        return cosines
+        return cosines_of_pairs(self._projected[0])
 
     def _zonal(self, cosines: np.ndarray) -> np.ndarray:
         dimension = self.geometry.projection.dimension

@@ -12,6 +12,13 @@ from vish.sphere.threads import map_in_order
 _BLOCK = 64  # rows of cosines
 
 
+def cosines_of_pairs(points: np.ndarray) -> np.ndarray:
+    """Inner products of unit vectors, exactly 1 of each with itself.  [d, n] -> [n, n]"""
+    cosines = points.T @ points
+    np.fill_diagonal(cosines, 1.0)
+    return cosines
+
+
 def zonal_values(
     cosines: np.ndarray, coefficients: np.ndarray, dimension: int, n_jobs: int | None = None
 ) -> np.ndarray:
