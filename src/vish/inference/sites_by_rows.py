@@ -27,7 +27,7 @@ from vish.inference.sites import (
 )
 from vish.inference.sources import ArraySource, Chunk
 from vish.sphere.levels import log_level_sizes
-from vish.sphere.zonal_kernels import cosines_of_pairs, zonal_values
+from vish.sphere.zonal_sums import cosines_of_pairs, zonal_values
 
 
 @dataclass(frozen=True, eq=False)

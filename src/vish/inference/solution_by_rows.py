@@ -18,7 +18,7 @@ from vish.inference.posterior import Moments
 from vish.inference.sources import ArraySource
 from vish.inference.statistics import Geometry
 from vish.sphere.levels import log_level_sizes
-from vish.sphere.zonal_kernels import (
+from vish.sphere.zonal_sums import (
     cosines_of_pairs,
     zonal_moments,
     zonal_slopes,

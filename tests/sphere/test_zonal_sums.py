@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import eval_gegenbauer
 
-from vish.sphere.zonal_kernels import zonal_moments, zonal_slopes, zonal_values
+from vish.sphere.zonal_sums import zonal_moments, zonal_slopes, zonal_values
 
 
 def polynomials(cosines, dimension, degree):
