@@ -35,7 +35,7 @@ _LOW_FEATURES = 300  # a basis this small is cheap to learn on
 _FAR_FEATURES = 200  # up to here a high degree is tried from the start
 _MOST_DIRECTIONS = 20  # rows of a linear map that is learned whole
 _FEW_DIRECTIONS = 8  # rows of one that is not, when nobody says how many
-_PRINCIPAL_DIRECTIONS = (8, 16)  # rows of a map that is not learned but for its size
+_PRINCIPAL_DIRECTIONS = (8, 16)  # rows of maps that are not learned but for their size
 _ROWS_PER_NUMBER = 2.0  # of data, for every number of the map: with fewer, it is hopeless
 _ROWS_PER_INPUT = 30  # with fewer, one factor for all inputs may be better than one for each
 _TOP_DEGREE = 40
@@ -207,17 +207,18 @@ class Training(Ascent):
         kinds = [diagonal]
         if self.rank == "auto":
             if self._rows_to_learn_from < _ROWS_PER_INPUT * self.setting.live.sum():
-                kinds.append(self._diagonal(kept, replace(start, tied=True)))
-            for rank in _PRINCIPAL_DIRECTIONS:
-                if rank < self.setting.live.sum():
-                    principal = principal_directions(kept, rank)
-                    tied = replace(start, relevance=principal, tied=True)
-                    kinds.append(self._diagonal(kept, tied))
+                tied = [start, *self._principal(kept, start)]
+                kinds += [self._diagonal(kept, replace(point, tied=True)) for point in tied]
             if rank := self._most_directions():
                 linear = self._linear_map(kept, diagonal, rank)
                 kinds.append(linear if _mixes(linear.point.relevance) else diagonal)
         learned = {kind: self._for_all_degrees(early, kind) for kind in dict.fromkeys(kinds)}
         return [learned[kind] for kind in kinds]
+
+    def _principal(self, early: Setting, start: Hyperparameters) -> list[Hyperparameters]:
+        """Maps onto the leading principal directions of the inputs."""
+        ranks = [rank for rank in _PRINCIPAL_DIRECTIONS if rank < self.setting.live.sum()]
+        return [replace(start, relevance=principal_directions(early, rank)) for rank in ranks]
 
     def _for_all_degrees(self, early: Setting, kind: Candidate) -> Candidate:
         """The same kind of map by the bound for all degrees, if that is asked for."""
