@@ -42,7 +42,8 @@ def converge(
 ) -> Convergence:
     """Site updates until the bound rises no more.
 
-    `fresh` starts from the data; otherwise the sites of the model are taken up.
+    `fresh` starts from the data; otherwise the sites of the model are taken up: by sums as they
+    are, by rows (where those are few) as they follow from its posterior.
     """
     if model.base is None and has_few_rows(source, len(model.scales)):
         assert isinstance(source, ArraySource)

@@ -78,6 +78,11 @@ class SolutionByRows:
         return np.ones_like(radii) if self._radial else radii
 
     @cached_property
+    def _scales(self) -> np.ndarray:
+        """w rho.  [n]"""
+        return np.sqrt(self._weights) * self._lengths
+
+    @cached_property
     def _targets(self) -> np.ndarray:
         """y, or y / r.  [T, n]"""
         y = self.geometry.standardise(self._rows.y)
@@ -111,11 +116,10 @@ class SolutionByRows:
     @cached_property
     def _factors(self) -> list[Factor]:
         """B = I + w K w / tau2 of every target, with w = sqrt(omega)."""
-        scales = np.sqrt(self._weights) * self._lengths
         factors: list[Factor] = []
         for t, tau2 in enumerate(self.noise):
             same = t > 0 and tau2 == self.noise[t - 1]
-            factors.append(factors[-1] if same else Factor.of(self._kernel, scales, tau2))
+            factors.append(factors[-1] if same else Factor.of(self._kernel, self._scales, tau2))
         return factors
 
     @cached_property
@@ -132,8 +136,7 @@ class SolutionByRows:
     @cached_property
     def _whitened(self) -> np.ndarray:
         """B^{-1} w y.  [T, n]"""
-        scales = np.sqrt(self._weights) * self._lengths
-        return self._alphas * self.noise[:, None] / scales
+        return self._alphas * self.noise[:, None] / self._scales
 
     @cached_property
     def _weight(self) -> float:

@@ -53,7 +53,7 @@ def degree_nodes(dimension, degree, step=1):
 
 
 def log_sum(terms):
-    """log of the sum of exp(terms); -inf for no terms. SciPy's takes fifty times as long."""
+    """log of the sum of exp(terms); -inf for no terms. SciPy's takes twenty times as long."""
     terms = np.asarray(terms, dtype=np.float64)
     top = terms.max(initial=-np.inf)
     return float(top + np.log(np.exp(terms - top).sum())) if np.isfinite(top) else float(top)
