@@ -23,7 +23,10 @@ TIGHT = 1e-6  # relative change of the density that ends a stage
 # In a long valley the optimiser may stop too early: where it is to go to the end, it begins again
 # there while that raises the density by this part of it.
 _WORTH_A_RESTART = 1e-3
-_MANY_ROWS = 100  # for every number of the map: they cannot be learned by heart
+# The optimiser's first step is as long as its gradient, but for a unit at most, and it ends where a
+# step gains little: along logs, by the density of one row, it would end before it has begun.
+_ROWS_COUNTED = 30
+_MANY_ROWS = 30  # for every number of the map: they cannot be learned by heart
 # Of one stage: iterations, and iterations times rows times the size of the matrix to factor (with
 # few rows, its cube counts).
 _LEAST_ITERATIONS, _WORK, _FEW_ROWS = 10, 100_000_000, 2_500
@@ -87,17 +90,20 @@ class Ascent:
         point = replace(point, kernel=point.kernel.start(point.dimension, degree))
         objective = Objective(setting, point, degree, **free)
         started = time.perf_counter()
+        stiffness = objective.stiffness
+        counted = _ROWS_COUNTED if objective.in_logs else 1
         best_vector = np.clip(objective.pack(point), *objective.bounds.T)
         best_value = np.inf
 
-        def watched(vector: np.ndarray) -> tuple[float, np.ndarray]:
+        def watched(scaled: np.ndarray) -> tuple[float, np.ndarray]:
             nonlocal best_vector, best_value
+            vector = scaled / stiffness
             value, gradient = objective(vector)
             if not np.isfinite(value) or not np.isfinite(gradient).all():
                 return 1e100, np.zeros_like(vector)
             if value < best_value:
-                best_vector, best_value = vector.copy(), value
-            return value, gradient
+                best_vector, best_value = vector, value
+            return counted * value, counted * gradient / stiffness
 
         def trial_at(vector: np.ndarray) -> Trial:
             return try_on(self._held, setting, objective.unpack(vector), degree)
@@ -110,7 +116,7 @@ class Ascent:
         to_factor = setting.source.n_rows if few else size
         work = to_factor * max(setting.source.n_rows or 0, _FEW_ROWS)
         iterations = min(max_iter, max(_LEAST_ITERATIONS, _WORK // work))
-        options = {"ftol": tolerance, "gtol": 1e-6, "maxcor": 20}
+        options = {"ftol": tolerance, "gtol": 1e-6 * counted, "maxcor": 20}
         try:
             with blas_threads_for(to_factor):
                 n_iter, again = 0, True
@@ -118,12 +124,12 @@ class Ascent:
                     before = best_value
                     outcome = minimize(
                         watched,
-                        best_vector,
+                        best_vector * stiffness,
                         jac=True,
                         method="L-BFGS-B",
-                        bounds=objective.bounds,
+                        bounds=objective.bounds * stiffness[:, None],
                         options=options | {"maxiter": iterations - n_iter},
-                        callback=watch,
+                        callback=None if watch is None else lambda x: watch(x / stiffness),
                     )
                     n_iter += outcome.nit
                     gained = before - best_value > _WORTH_A_RESTART * abs(best_value)

@@ -56,11 +56,12 @@ class Factor:
         return cls(scales, float(np.log(values).sum()), None, (values, vectors))
 
     def solve(self, right: np.ndarray) -> np.ndarray:
-        """B^{-1} right, for a right side s b; directions that no row has touched give 0."""
+        """B^{-1} right, for right sides s b; directions that no row has touched give 0."""
         if self.eigen is None:
             return cho_solve((self.triangle, True), right, check_finite=False)
         values, vectors = self.eigen
-        return vectors @ np.where(values > 1.0, vectors.T @ right / values, 0.0)
+        inverse = np.where(values > 1.0, 1 / values, 0.0)
+        return vectors @ (inverse * (vectors.T @ right).T).T
 
     @cached_property
     def _inverse_root(self) -> np.ndarray:

@@ -9,11 +9,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.linalg import block_diag
 
 from vish.inference.evidence import Evidence, evidence
 from vish.inference.objective import NOISE_BOUNDS, log_prior_of_kernel
 from vish.inference.posterior import Moments, Posterior
+from vish.inference.scoring import Slope, average_information, climb
 from vish.inference.statistics import NormalEquations, Statistics
 from vish.sphere.threads import blas_threads_for, map_in_order, row_chunks
 
@@ -65,29 +66,26 @@ class GaussianModel:
         if self.statistics.weight <= 0:
             return self
         degree, dimension = self.geometry.degree, self.geometry.projection.dimension
-        P, weight = len(self.kernel.log_parameters), self.statistics.weight
+        P, T = len(self.kernel.log_parameters), len(self.noise)
 
-        def objective(theta: np.ndarray) -> tuple[float, np.ndarray]:
-            kernel = self.kernel.with_log_parameters(theta[:P])
-            values, jacobian = kernel.log_spectrum_and_gradient(
+        def at(theta: np.ndarray) -> Slope:
+            kernel, noise = self.kernel.with_log_parameters(theta[:P]), np.exp(theta[P:])
+            log_spectrum, jacobian = kernel.log_spectrum_and_gradient(
                 dimension, degree, truncated=self.truncated
             )
-            result = evidence(self.equations, values, np.exp(theta[P:]))
+            result = evidence(self.equations, log_spectrum, noise)
             prior, slope = log_prior_of_kernel(kernel)
             gradient = np.append(jacobian.T @ result.d_log_spectrum + slope, result.d_log_noise)
-            return -(result.value + prior) / weight, -gradient / weight
+            chain = block_diag(jacobian, np.eye(T))
+            information = average_information(self.equations, log_spectrum, noise, result)
+            return Slope(result.value + prior, gradient, chain.T @ information @ chain)
 
-        bounds = np.vstack(
-            [self.kernel.log_bounds, np.tile(np.log(NOISE_BOUNDS), (len(self.noise), 1))]
-        )
-        start = np.clip(np.append(self.kernel.log_parameters, np.log(self.noise)), *bounds.T)
+        bounds = np.vstack([self.kernel.log_bounds, np.tile(np.log(NOISE_BOUNDS), (T, 1))])
+        start = np.append(self.kernel.log_parameters, np.log(self.noise))
         with blas_threads_for(len(self.equations.degrees)):
-            outcome = minimize(
-                objective, start, jac=True, method="L-BFGS-B", bounds=bounds,
-                options={"maxiter": max_iter, "ftol": 1e-9, "gtol": 1e-7},
-            )  # fmt: skip
-        kernel = self.kernel.with_log_parameters(outcome.x[:P])
-        return replace(self, kernel=kernel, noise=np.exp(outcome.x[P:]))
+            theta = climb(at, start, bounds, max_iter)
+        kernel = self.kernel.with_log_parameters(theta[:P])
+        return replace(self, kernel=kernel, noise=np.exp(theta[P:]))
 
     def with_statistics(self, statistics: Statistics) -> "GaussianModel":
         return replace(self, statistics=statistics)

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import OptimizeResult
 
 from vish.inference.objective import Hyperparameters, Objective, Setting
 from vish.inference.sources import ArraySource
@@ -21,6 +20,7 @@ _MOST_LOST = 10.0  # of a loss, that one row may count for
 _TRIFLE = 0.01  # of the squared errors
 _OFTEN, _SELDOM, _EARLY_ITERATIONS = 2, 5, 20  # iterations between two looks at the rows held out
 _FEW_ROWS = 8.0  # the error of so few is itself uncertain
+_FLATTERY = 10.0  # of log evidence, for every number of a map
 _SURE = 3.0  # standard errors
 _PATIENCE = 3  # looks without a gain
 
@@ -109,10 +109,10 @@ def _not_clearly_worse(
 
 
 def choose(trials: list[Trial], numbers: list[int], scores: list[float]) -> int:
-    """Which to take: the simplest that is not clearly worse than the best at rows held out.
+    """Which to take of those that are not clearly worse than the best at rows held out.
 
-    Unless others beat it by both judges, those rows and the evidence. Without such rows, the
-    evidence decides.
+    The one with the best evidence, when every number of its map is made to pay well: numbers
+    that are learned from the rows flatter it. Without rows held out, the evidence decides alone.
 
     Parameters
     ----------
@@ -123,13 +123,8 @@ def choose(trials: list[Trial], numbers: list[int], scores: list[float]) -> int:
     """
     if not (n := len(trials[0].log_densities)):
         return int(np.argmax(scores))
-    densities = [trial.log_densities.sum() for trial in trials]
     good = trusted(trials, 1 + _FEW_ROWS / np.sqrt(n))
-    simplest = min(good, key=lambda i: (numbers[i], -scores[i]))
-    better = [
-        i for i in good if scores[i] >= scores[simplest] and densities[i] >= densities[simplest]
-    ]
-    return max(better, key=lambda i: densities[i])
+    return max(good, key=lambda i: scores[i] - _FLATTERY * numbers[i])
 
 
 class Watch:
@@ -149,12 +144,11 @@ class Watch:
         self._best = self._seen[0]
         self._iterations = 0
 
-    def __call__(self, intermediate_result: OptimizeResult) -> None:
-        """After every iteration; the name of the argument is SciPy's."""
+    def __call__(self, vector: np.ndarray) -> None:
+        """After every iteration."""
         self._iterations += 1
         if self._iterations % (_OFTEN if self._iterations <= _EARLY_ITERATIONS else _SELDOM):
             return
-        vector = intermediate_result.x.copy()
         self._seen.append((vector, self._trial_at(vector)))
         places = range(len(self._seen))
         best = max(places, key=lambda i: self._seen[i][1].log_densities.sum())

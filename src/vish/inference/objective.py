@@ -21,6 +21,7 @@ from vish.sphere.projection import Projection
 NOISE_BOUNDS = (1e-7, 1e2)
 _LARGEST_RELEVANCE, _SMALLEST_RELEVANCE = 30.0, 1e-4
 _LARGEST_LATENT_VARIANCE = 1e3
+_STIFFNESS_OF_NOISE = 5.0
 # Weak priors (standard deviations): they decide only where the data do not.
 _LOG_RELEVANCE_SPREAD, _RELEVANCE_SPREAD, _LOG_VARIANCE_SPREAD = 3.0, 2.0, 5.0
 
@@ -210,6 +211,25 @@ class Objective:
             if self.start.warp is not None:
                 parts.append(self.start.warp.bounds)
         return np.vstack(parts)
+
+    @property
+    def in_logs(self) -> bool:
+        """Whether steps are relative; those of a linear map are not."""
+        return not self._relevance or self._diagonal or self.start.tied
+
+    @cached_property
+    def stiffness(self) -> np.ndarray:
+        """How fast the density falls along each number, roughly, beside the others.  [P]
+
+        Every row tells the noise, few the other logs: a step that suits the noise hardly moves
+        them.
+        """
+        scales = np.ones(len(self.bounds))
+        if self.in_logs and self._rest and self.setting.learn_noise:
+            n_warp = 0 if self.start.warp is None else len(self.start.warp.bounds)
+            stop = len(scales) - n_warp
+            scales[stop - len(self.start.noise) : stop] = _STIFFNESS_OF_NOISE
+        return scales
 
     def _log_size(self, point: Hyperparameters) -> float:
         """Log of the root mean square of the relevances."""

@@ -28,11 +28,13 @@ from vish.sphere.memory import basis_size
 
 _EARLY_ROWS = 4096  # the first stages do not need more
 _LEAST_ROWS = 8  # with fewer, none are held out
+_FEW_ROWS, _STARTS_OF_FEW = 2048, 2  # up to so many rows, so many times the starts
 _HELD_ROWS = 3000  # at most
 _FOLDS = 4
 _MANY_HELD = 0.2  # of the rows: with fewer, the map need not be learned again from all
 _LOW_FEATURES = 300  # a basis this small is cheap to learn on
 _FAR_FEATURES = 200  # up to here a high degree is tried from the start
+_FAR_FACTORS = 1.0, 2.0  # of the relevances it starts from
 _MOST_DIRECTIONS = 20  # rows of a linear map that is learned whole
 _FEW_DIRECTIONS = 8  # rows of one that is not, when nobody says how many
 _PRINCIPAL_DIRECTIONS = (8, 16)  # rows of maps that are not learned but for their size
@@ -272,21 +274,29 @@ class Training(Ascent):
         return degree if self.degree is None else max(0, min(degree, self.degree))
 
     def _diagonal(self, early: Setting, start: Hyperparameters) -> Candidate:
-        """Several starts at degrees 1 and 2; the best is taken up at the low degree.
+        """The best of several starts by the evidence, at the low degree.
 
-        One factor per input, or one for all if the start is tied.
+        One factor per input, or one for all if the start is tied. The first start climbs from
+        degree 1; others begin at degree 2, at relevances of their own, for what is best for
+        degree 1 may lead astray. Where rows are few there are more of them, and every one is
+        taken up at the low degree; else only the best.
         """
-        low = self._low_degree(start.dimension)
+        low, few = self._low_degree(start.dimension), early.source.n_rows <= _FEW_ROWS
         found = []
-        for number in range(max(1, self.n_starts)):
-            factor = (1.0, 0.4, 2.0)[number] if number < 3 else np.exp(self.rng.normal())
-            point, score = replace(start, relevance=start.relevance * factor), -np.inf
-            for degree in range(min(1, low), min(2, low) + 1):
+        for number in range(max(1, self.n_starts) * (_STARTS_OF_FEW if few else 1)):
+            relevance = start.relevance * self._spread(start) if number else start.relevance
+            point, score = replace(start, relevance=relevance), -np.inf
+            top = low if few else min(2, low)
+            for degree in range(min(2 if number else 1, low), top + 1):
                 point, score = self._maximise("start", early, point, degree, 25, _EARLY)
             found.append(Candidate(point, score, low))
         point = max(found, key=lambda c: c.score).point
         point, score = self._maximise("diagonal", early, point, low, self.max_iter, _EARLY)
         return Candidate(point, score, low)
+
+    def _spread(self, start: Hyperparameters) -> np.ndarray:
+        """Factors of the relevances for one more start."""
+        return np.exp(self.rng.normal(size=1 if start.tied else len(self.setting.live)))
 
     def _far(self, setting: Setting, start: Hyperparameters) -> list[Candidate]:
         """A high degree at once, where that is cheap.
@@ -301,12 +311,15 @@ class Training(Ascent):
         if degree == 3 or degree > top:
             return []
         free = {"learn_relevance": self.learn_relevance}
-        point, score = start, -np.inf
-        for tolerance in (_EARLY, _LOOSE):  # the start is far from the answer: slow at first
-            point, score = self._maximise(
-                "far", setting, point, degree, self.max_iter, tolerance, **free
-            )
-        return [Candidate(point, score, degree)]
+        found = []
+        for factor in _FAR_FACTORS if self.learn_relevance else (1.0,):
+            point, score = replace(start, relevance=factor * start.relevance), -np.inf
+            for tolerance in (_EARLY, _LOOSE):  # the start is far from the answer: slow at first
+                point, score = self._maximise(
+                    "far", setting, point, degree, self.max_iter, tolerance, **free
+                )
+            found.append(Candidate(point, score, degree))
+        return found
 
     def _most_directions(self) -> int:
         """Rows of the linear map that these data can tell."""
