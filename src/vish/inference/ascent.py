@@ -29,7 +29,7 @@ _ROWS_COUNTED = 30
 _MANY_ROWS = 30  # for every number of the map: they cannot be learned by heart
 # Of one stage: iterations, and iterations times rows times the size of the matrix to factor (with
 # few rows, its cube counts).
-_LEAST_ITERATIONS, _WORK, _FEW_ROWS = 10, 100_000_000, 2_500
+_LEAST_ITERATIONS, _WORK, _FEW_ROWS = 6, 60_000_000, 2_500
 
 
 class Stage(NamedTuple):

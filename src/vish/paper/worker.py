@@ -21,6 +21,7 @@ from vish.paper.jobs import Job, Place, load, training
 from vish.paper.methods import METHODS
 from vish.paper.methods.base import Fitted, Training
 
+_WARM_ROWS = 5000  # enough for the route that many rows take
 PACKAGES = ("vish", "numpy", "scipy", "numba", "scikit-learn")
 
 
@@ -62,7 +63,7 @@ def run(job: Job, place: Place) -> dict[str, Any]:
 def warm_up(job: Job, fit: Callable[[Training], Fitted], given: Training) -> None:
     """Compile what is compiled: the first fit of a process is not what a fit costs."""
     if job.experiment in ("airline", "timing") and job.method.startswith("vish"):
-        few = replace(given, X=given.X[:500], y=given.y[:500])
+        few = replace(given, X=given.X[:_WARM_ROWS], y=given.y[:_WARM_ROWS])
         fit(few).predict(few.X, few.y)
 
 
