@@ -53,7 +53,7 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     optimize : bool, default=True
         Whether anything is learned. If not, kernel and likelihood are used as given.
     n_starts : int, default=3
-        Starts of the search.
+        Starts of the search; twice as many where rows are few.
     subset_size : int, default=20_000
         Rows on which the hyperparameters are learned.
     refine : bool, default=False

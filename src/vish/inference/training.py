@@ -4,7 +4,7 @@ Every stage starts near the answer of the one before: the diagonal relevance fro
 starts at low degree, then the full linear map, then the degree (and the rank of the map)
 raised as far as the evidence pays, then everything together. With few rows for the inputs
 there is another kind of map, one factor for all. Degrees are compared by the evidence; kinds of
-map and ranks, which the evidence flatters, by rows held out, which also end the learning of a
+map and ranks, which the evidence flatters, by rows held out too, which also end the learning of a
 map where it only learns the others by heart. In the end kernel and noise are learned from all
 rows, and the map where that does good.
 """
