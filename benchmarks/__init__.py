@@ -13,6 +13,7 @@ from dataclasses import dataclass
 class Row:
     """One comparison; times in seconds (or memory in MB), None where the peer is missing.
 
+    A row without a peer, which only tells a time, leaves its name empty.
     Give one goal: ``times_faster`` (our time at most the peer's divided by it) or
     ``times_slower`` (our time at most the peer's multiplied by it).
     """

@@ -51,7 +51,8 @@ def cells(row: Row) -> list[str]:
     goal = f"≤ {row.times_slower:g}" if slower else ""
     goal = f"≥ {row.times_faster:g}" if row.times_faster else goal
     if row.peer_time is None:
-        return [row.what, amount(row.time, row.unit), f"{row.peer}: missing: make peers", "", goal]
+        missing = f"{row.peer}: missing: make peers" if row.peer else ""
+        return [row.what, amount(row.time, row.unit), missing, "", goal]
     colour = {True: "[green]", False: "[red]", None: ""}[row.met]
     more = "its time" if row.unit == "s" else "as much"
     ratio = f"{colour}{row.ratio:.3g} times {more if slower else 'faster'}"

@@ -166,4 +166,4 @@ def run() -> Iterator[Row]:
         if peak is not None:
             met = "met" if peak < 500 else "missed"
             what = f"fit of {n:,} x 8 takes {peak:.0f} MB beyond its input (goal 500: {met})"
-        yield Row(f"{what}, time of the process", seconds, "no peer", None)
+        yield Row(f"{what}, time of the process", seconds, "", None)

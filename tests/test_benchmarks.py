@@ -23,6 +23,7 @@ def test_a_missing_peer_says_how_to_get_it():
     row = Row("x", 0.002, "peer", None, times_faster=20)
     assert row.met is None
     assert cells(row) == ["x", "2 ms", "peer: missing: make peers", "", "≥ 20"]
+    assert cells(Row("x", 0.002, "", None)) == ["x", "2 ms", "", "", ""]
 
 
 def test_functions_are_warmed_up_and_timed_in_turns():

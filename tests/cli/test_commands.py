@@ -351,7 +351,7 @@ def test_better_than_boosted_trees(data_dir, tmp_path, capsys, name):
     test.to_csv(tmp_path / "test.csv", index=False)
     trees = HistGradientBoostingRegressor(random_state=0).fit(train.drop(columns="y"), train["y"])
     theirs = np.mean((trees.predict(test.drop(columns="y")) - test["y"]) ** 2)
-    options = ["--target", "y", "--max-features", 500, "--out", tmp_path / "m.vish"]
+    options = ["--target", "y", "--out", tmp_path / "m.vish"]
     command(capsys, "fit", tmp_path / "train.csv", *options)
     result = command(capsys, "evaluate", tmp_path / "m.vish", tmp_path / "test.csv")
     assert result["scores"]["RMSE"]["value"] ** 2 < theirs

@@ -58,6 +58,16 @@ def test_noise_that_is_too_small_shows(rng):
     assert 0.02 < try_on(held, setting, small, 3).extra_noise < 0.2
 
 
+def test_one_far_row_alone_does_not_enlarge_the_noise(rng):
+    setting, held, point = problem(rng)
+    assert try_on(held, setting, point, 3).extra_noise == 0.0
+    y = held.y.copy()
+    y[0] += 2.0
+    assert try_on(ArraySource(held.X, y), setting, point, 3).extra_noise == 0.0
+    y[1:4] += 2.0
+    assert try_on(ArraySource(held.X, y), setting, point, 3).extra_noise > 0.1
+
+
 def test_every_target_has_its_own_correction(rng):
     setting, held, point = problem(rng)
     rows, more = setting.source, rng.standard_normal((N + HELD, 1))

@@ -7,6 +7,7 @@ from vish import VISHRegressor
 from vish.estimators.fitting import make_setting
 from vish.inference.sources import ArraySource
 from vish.inference.training import _mixes
+from vish.kernels import ArcCosine
 
 
 def test_irrelevant_inputs_get_little_relevance(rng):
@@ -69,6 +70,14 @@ def test_the_degree_is_raised_while_it_pays(rng):
     assert wavy.n_harmonics_ <= 100
     assert wavy.score(X, np.sin(6 * X[:, 0])) > 0.999
     assert wavy.noise_variance_ == pytest.approx(0.05**2, rel=0.3)
+
+
+def test_degrees_that_a_kernel_leaves_out_are_passed_over(rng):
+    """Odd degrees from 3 on have no variance here: none of them is the end of the climb."""
+    X = rng.standard_normal((300, 2))
+    y = np.sin(3 * X[:, 0]) * X[:, 1] + 0.1 * rng.standard_normal(300)
+    model = VISHRegressor(ArcCosine(1), relevance=[1.0, 1.0], optimize=False, max_features=150)
+    assert model.fit(X, y).degree_ > 5
 
 
 def test_a_given_map_and_a_free_degree(rng):

@@ -28,8 +28,8 @@ _WORTH_A_RESTART = 1e-3
 _ROWS_COUNTED = 30
 _MANY_ROWS = 30  # for every number of the map: they cannot be learned by heart
 # Of one stage: iterations, and iterations times rows times the size of the matrix to factor (with
-# few rows, its cube counts).
-_LEAST_ITERATIONS, _WORK, _FEW_ROWS = 6, 60_000_000, 2_500
+# few rows, its cube counts). Where the numbers of the map could be learned by heart, more do no good.
+_LEAST_ITERATIONS, _WORK, _WORK_AT_RISK, _FEW_ROWS = 6, 150_000_000, 60_000_000, 2_500
 
 
 class Stage(NamedTuple):
@@ -108,14 +108,15 @@ class Ascent:
         def trial_at(vector: np.ndarray) -> Trial:
             return try_on(self._held, setting, objective.unpack(vector), degree)
 
-        judged = judged and self._held.n_rows > 0 and setting.truncated
-        judged = judged and setting.weight < _MANY_ROWS * self._numbers(point)
+        at_risk = setting.weight < _MANY_ROWS * self._numbers(point)
+        judged = judged and at_risk and self._held.n_rows > 0 and setting.truncated
         watch = Watch(trial_at, best_vector) if judged else None
         size = basis_size(point.dimension, degree)
         few = has_few_rows(setting.source, size)
         to_factor = setting.source.n_rows if few else size
         work = to_factor * max(setting.source.n_rows or 0, _FEW_ROWS)
-        iterations = min(max_iter, max(_LEAST_ITERATIONS, _WORK // work))
+        affordable = (_WORK_AT_RISK if at_risk else _WORK) // work
+        iterations = min(max_iter, max(_LEAST_ITERATIONS, affordable))
         options = {"ftol": tolerance, "gtol": 1e-6 * counted, "maxcor": 20}
         try:
             with blas_threads_for(to_factor):

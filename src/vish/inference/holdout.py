@@ -65,15 +65,24 @@ def try_on(rows: ArraySource, setting: Setting, point: Hyperparameters, degree: 
     least = np.maximum(point.noise, _LEAST_NOISE * mean_error)
     noises = np.geomspace(least, np.maximum(least, mean_error), _STEPS)  # [steps, T]
     variances = moments.variance + noises[:, None] * relative
-    densities = -0.5 * omega[:, None] * (np.log(2 * np.pi * variances) + errors / variances)
+    densities = -0.5 * (np.log(2 * np.pi * variances) + errors / variances)
     prior = -np.log1p((np.log(noises / least) / _LOG_NOISE_SPREAD) ** 2)
-    best = np.argmax(densities.sum(axis=1) + prior, axis=0)  # of every target
+    counted = _without_worst(omega, errors / (moments.variance + point.noise * relative))
+    best = np.argmax(np.sum(counted * densities, axis=1) + prior, axis=0)  # of every target
     targets = np.arange(len(best))
-    chosen = densities[best, :, targets].sum(axis=0) + omega * geometry.log_slope(rows.y)
+    chosen = omega * (densities[best, :, targets].sum(axis=0) + geometry.log_slope(rows.y))
     extra = noises[best, targets] - point.noise
     if point.warp is not None:  # errors of warped targets are no measure: every warp has its own
         errors = np.zeros_like(errors)
     return Trial(point, degree, chosen, omega * errors.sum(axis=1), extra)
+
+
+def _without_worst(omega: np.ndarray, losses: np.ndarray) -> np.ndarray:
+    """Weights of the rows, less one row where each target loses most: none decides alone.  [n, T]"""
+    weights, targets = np.tile(omega[:, None], losses.shape[1]), np.arange(losses.shape[1])
+    worst = losses.argmax(axis=0)
+    weights[worst, targets] -= np.minimum(weights[worst, targets], 1.0)
+    return np.where(weights.sum(axis=0) > 0, weights, omega[:, None])
 
 
 def trusted(trials: list[Trial], standard_errors: float = 2.0) -> list[int]:

@@ -42,7 +42,6 @@ _ROWS_PER_NUMBER = 2.0  # of data, for every number of the map: with fewer, it i
 _ROWS_PER_INPUT = 30  # with fewer, one factor for all inputs may be better than one for each
 _TOP_DEGREE = 40
 _LEAST_GAIN = 1.0  # of log evidence, for one more degree
-_PATIENCE = 3  # degrees without a gain at the rows held out
 _HOPELESS = 0.05  # of log evidence per row, for one less rank
 _TINY = 10  # times smaller than the noise that rows held out call for: learned by heart
 _FEW_ITERATIONS = 10  # where more did no good at the rows held out
@@ -117,6 +116,8 @@ class Training(Ascent):
             return at(self.degree).point, self.degree
         best = at(1)
         for degree in range(2, self._top_degree(start.dimension) + 1):
+            if not _has_level(best.point, degree):
+                continue
             higher = at(degree)
             if higher.score < best.score + _LEAST_GAIN:
                 break
@@ -263,8 +264,8 @@ class Training(Ascent):
         point, score = self._maximise(
             "degree", self.setting, start, 1, 20, _LOOSE, learn_relevance=False
         )
-        steps = [*self._ladder(Candidate(point, score, 1)), *self._far(self.setting, start)]
-        best = max(steps, key=lambda c: c.score)
+        found = [self._at_best_degree(Candidate(point, score, 1)), *self._far(self.setting, start)]
+        best = max(found, key=lambda c: c.score)
         return self._finish(best.point, best.degree)
 
     def _low_degree(self, dimension: int) -> int:
@@ -364,13 +365,13 @@ class Training(Ascent):
     # ---- degree and rank
 
     def _raise_degree(self, candidates: list[Candidate]) -> list[Candidate]:
-        """The best degree by evidence, within `max_features`, of every kind and rank.
+        """The best degree, within `max_features`, of every kind and rank.
 
         The map is held fixed while degrees are compared.
         """
-        tried: list[Candidate] = []
+        raised: list[Candidate] = []
         for candidate in candidates:
-            tried.extend(self._ladder(candidate))
+            raised.append(self._at_best_degree(candidate))
             if candidate.point.rank is None or candidate.point.tied or not self._may_cut_rank:
                 continue
             reached = self._top_degree(candidate.point.dimension)
@@ -388,11 +389,8 @@ class Training(Ascent):
                 point, score = self._maximise("rank", self._learning, point, low, 10, _LOOSE)
                 if score < candidate.score - _HOPELESS * self._learning.weight:
                     break
-                tried.extend(self._ladder(Candidate(point, score, low)))
-        ranking: dict[tuple[int | None, bool], Candidate] = {}
-        for candidate in sorted(tried, key=lambda c: -c.score):
-            ranking.setdefault((candidate.point.rank, candidate.point.tied), candidate)
-        return list(ranking.values())
+                raised.append(self._at_best_degree(Candidate(point, score, low)))
+        return raised
 
     @property
     def _may_cut_rank(self) -> bool:
@@ -405,22 +403,33 @@ class Training(Ascent):
             degree += 1
         return degree
 
-    def _ladder(self, candidate: Candidate) -> list[Candidate]:
-        """Higher degrees with the same map, while the evidence rises and rows held out gain."""
-        steps, point = [candidate], candidate.point
-        held = [self._density(candidate)]
-        for degree in range(candidate.degree + 1, self._top_degree(point.dimension) + 1):
+    def _at_best_degree(self, candidate: Candidate) -> Candidate:
+        """The same map at the highest degree that pays.
+
+        By the evidence of all rows: that of the rows learned from, and the density of those held
+        out given them.
+        """
+        best, evidence = candidate, candidate.score + self._density(candidate)
+        for degree in range(candidate.degree + 1, self._top_degree(candidate.point.dimension) + 1):
+            if not _has_level(best.point, degree):
+                continue
             point, score = self._maximise(
-                "degree", self._learning, point, degree, 20, _LOOSE, learn_relevance=False
+                "degree", self._learning, best.point, degree, 20, _LOOSE, learn_relevance=False
             )
-            steps.append(Candidate(point, score, degree))
-            held.append(self._density(steps[-1]))
-            if score < steps[-2].score + _LEAST_GAIN or np.argmax(held) < len(held) - _PATIENCE:
+            higher = Candidate(point, score, degree)
+            if score + (density := self._density(higher)) < evidence + _LEAST_GAIN:
                 break
-        return steps
+            best, evidence = higher, score + density
+        return best
 
     def _density(self, candidate: Candidate) -> float:
         return float(self._try(candidate.point, candidate.degree).log_densities.sum())
+
+
+def _has_level(point: Hyperparameters, degree: int) -> bool:
+    """Whether harmonics of this degree have any variance: some kernels leave degrees out."""
+    kernel = point.kernel.start(point.dimension, degree)
+    return bool(kernel.spectrum(point.dimension, degree, truncated=True)[degree] > 0)
 
 
 def _mixes(relevance: np.ndarray) -> bool:
