@@ -28,7 +28,7 @@ _WORTH_A_RESTART = 1e-3
 _ROWS_COUNTED = 30
 _MANY_ROWS = 30  # for every number of the map: they cannot be learned by heart
 # Of one stage: iterations, and iterations times rows times the size of the matrix to factor (with
-# few rows, its cube counts). Where the numbers of the map could be learned by heart, more do no good.
+# few rows, its cube counts). Where the map could be learned by heart, more do no good.
 _LEAST_ITERATIONS, _WORK, _WORK_AT_RISK, _FEW_ROWS = 6, 150_000_000, 60_000_000, 2_500
 
 

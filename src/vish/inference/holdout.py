@@ -78,7 +78,7 @@ def try_on(rows: ArraySource, setting: Setting, point: Hyperparameters, degree: 
 
 
 def _without_worst(omega: np.ndarray, losses: np.ndarray) -> np.ndarray:
-    """Weights of the rows, less one row where each target loses most: none decides alone.  [n, T]"""
+    """Weights of the rows, less one row, the worst: none decides alone.  [n], [n, T] -> [n, T]"""
     weights, targets = np.tile(omega[:, None], losses.shape[1]), np.arange(losses.shape[1])
     worst = losses.argmax(axis=0)
     weights[worst, targets] -= np.minimum(weights[worst, targets], 1.0)

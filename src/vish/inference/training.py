@@ -9,13 +9,13 @@ map where it only learns the others by heart. In the end kernel and noise are le
 rows, and the map where that does good.
 """
 
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vish.inference.ascent import TIGHT, Ascent, Stage
+from vish.inference.ascent import TIGHT
 from vish.inference.bound_start import best_start, without_lengthscale
+from vish.inference.degrees import LEAST_GAIN, LOOSE, TOP_DEGREE, Candidate, DegreeSearch
 from vish.inference.directions import (
     bending_directions,
     cut_rank,
@@ -23,7 +23,7 @@ from vish.inference.directions import (
     varying_directions,
 )
 from vish.inference.holdout import Trial, choose, trusted, try_on
-from vish.inference.objective import Hyperparameters, Objective, Setting
+from vish.inference.objective import Hyperparameters, Setting
 from vish.sphere.memory import basis_size
 
 _EARLY_ROWS = 4096  # the first stages do not need more
@@ -32,7 +32,6 @@ _FEW_ROWS, _STARTS_OF_FEW = 2048, 2  # up to so many rows, so many times the sta
 _HELD_ROWS = 3000  # at most
 _FOLDS = 4
 _MANY_HELD = 0.2  # of the rows: with fewer, the map need not be learned again from all
-_LOW_FEATURES = 300  # a basis this small is cheap to learn on
 _FAR_FEATURES = 200  # up to here a high degree is tried from the start
 _FAR_FACTORS = 1.0, 2.0  # of the relevances it starts from
 _MOST_DIRECTIONS = 20  # rows of a linear map that is learned whole
@@ -40,54 +39,29 @@ _FEW_DIRECTIONS = 8  # rows of one that is not, when nobody says how many
 _PRINCIPAL_DIRECTIONS = (8, 16)  # rows of maps that are not learned but for their size
 _ROWS_PER_NUMBER = 2.0  # of data, for every number of the map: with fewer, it is hopeless
 _ROWS_PER_INPUT = 30  # with fewer, one factor for all inputs may be better than one for each
-_TOP_DEGREE = 40
-_LEAST_GAIN = 1.0  # of log evidence, for one more degree
-_HOPELESS = 0.05  # of log evidence per row, for one less rank
 _TINY = 10  # times smaller than the noise that rows held out call for: learned by heart
 _FEW_ITERATIONS = 10  # where more did no good at the rows held out
-_EARLY, _LOOSE = 1e-4, 1e-5  # relative change of the density that ends a stage
-
-
-class Candidate(NamedTuple):
-    """Hyperparameters, the score by which they are compared, and their degree."""
-
-    point: Hyperparameters
-    score: float
-    degree: int
+_EARLY = 1e-4  # relative change of the density that ends a stage
 
 
 @dataclass(kw_only=True)
-class Training(Ascent):
+class Training(DegreeSearch):
     """A search in progress: what it may do, what it has found.
 
     Parameters
     ----------
-    setting, max_iter, report
-        See `Ascent`.
-    degree : int or None
-        Largest degree; None raises it while the evidence pays.
-    rank : int, None or "auto"
-        Rows of the linear map; None for a diagonal; "auto" chooses.
-    max_features : int
-        Bound of the basis when the degree is chosen.
+    setting, max_iter, report, degree, rank, max_features
+        See `DegreeSearch`.
     n_starts : int
     learn_relevance : bool
         Whether the map is learned, or as given.
     """
 
-    degree: int | None
-    rank: int | str | None
-    max_features: int
     n_starts: int
     rng: np.random.Generator
     learn_relevance: bool = True
     trial: Trial | None = None  # of the answer, at the rows held out
     interrupted: bool = False
-    _learning: Setting = field(init=False)  # the rows that are not held out
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._learning = self.setting
 
     # ---- the whole search
 
@@ -101,28 +75,6 @@ class Training(Ascent):
             self.interrupted = True
             point, degree = self.best
             return point, degree if self.degree is None else self.degree
-
-    def hold(self, start: Hyperparameters) -> tuple[Hyperparameters, int]:
-        """Everything as given; only the degree is chosen, if it is free."""
-
-        def at(degree: int) -> Candidate:
-            point = replace(start, kernel=start.kernel.start(start.dimension, degree))
-            value = Objective(self.setting, point, degree).solve(point)[0].value
-            size, per_row = basis_size(point.dimension, degree), value / self.setting.weight
-            self.trace.append(Stage("given", degree, point.rank, size, per_row, 1, 0.0))
-            return Candidate(point, value, degree)
-
-        if self.degree is not None:
-            return at(self.degree).point, self.degree
-        best = at(1)
-        for degree in range(2, self._top_degree(start.dimension) + 1):
-            if not _has_level(best.point, degree):
-                continue
-            higher = at(degree)
-            if higher.score < best.score + _LEAST_GAIN:
-                break
-            best = higher
-        return best.point, best.degree
 
     def _search(self, start: Hyperparameters) -> tuple[Hyperparameters, int]:
         if not self.setting.live.any():  # nothing varies: the noise is all there is to learn
@@ -158,9 +110,6 @@ class Training(Ascent):
         setting = self.setting.rolled(fold * n_held) if fold else self.setting
         self._learning = setting.only_rows(n - n_held)
         self._held = setting.rows(n - n_held, n)
-
-    def _try(self, point: Hyperparameters, degree: int) -> Trial:
-        return try_on(self._held, self._learning, point, degree)
 
     def corrected(self, noise: np.ndarray) -> np.ndarray:
         """Noise learned from all rows, as the rows that were held out say it should be.  [T]"""
@@ -204,7 +153,7 @@ class Training(Ascent):
         kept = early.kept_degrees
         diagonal = self._diagonal(kept, start)
         for far in self._far(kept, start):
-            diagonal = far if far.score > diagonal.score + _LEAST_GAIN else diagonal
+            diagonal = far if far.score > diagonal.score + LEAST_GAIN else diagonal
         if isinstance(self.rank, int):
             return [self._for_all_degrees(early, self._linear_map(kept, diagonal, self.rank))]
         kinds = [diagonal]
@@ -236,7 +185,7 @@ class Training(Ascent):
     def _on_more_rows(self, kind: Candidate) -> Candidate:
         """The same kind of map, learned from all rows that are not held out."""
         point, score = self._maximise(
-            "rows", self._learning, kind.point, kind.degree, self.max_iter, _LOOSE, judged=True
+            "rows", self._learning, kind.point, kind.degree, self.max_iter, LOOSE, judged=True
         )
         return Candidate(point, score, kind.degree)
 
@@ -262,17 +211,11 @@ class Training(Ascent):
         if self.degree is not None:
             return self._finish(start, self.degree)
         point, score = self._maximise(
-            "degree", self.setting, start, 1, 20, _LOOSE, learn_relevance=False
+            "degree", self.setting, start, 1, 20, LOOSE, learn_relevance=False
         )
         found = [self._at_best_degree(Candidate(point, score, 1)), *self._far(self.setting, start)]
         best = max(found, key=lambda c: c.score)
         return self._finish(best.point, best.degree)
-
-    def _low_degree(self, dimension: int) -> int:
-        """A degree to learn a map on, at most the one asked for: 3 if cheap, 2 if possible."""
-        limits = {2: self.max_features, 3: min(self.max_features, _LOW_FEATURES)}
-        degree = max([1, *(l for l, most in limits.items() if basis_size(dimension, l) <= most)])
-        return degree if self.degree is None else max(0, min(degree, self.degree))
 
     def _diagonal(self, early: Setting, start: Hyperparameters) -> Candidate:
         """The best of several starts by the evidence, at the low degree.
@@ -305,7 +248,7 @@ class Training(Ascent):
         To low degrees a function that swings fast is all noise, and so is one degree more.
         """
         degree, dimension = 3, start.dimension
-        top = _TOP_DEGREE if self.degree is None else self.degree
+        top = TOP_DEGREE if self.degree is None else self.degree
         limit = _FAR_FEATURES if self.degree is not None else min(_FAR_FEATURES, self.max_features)
         while degree < top and basis_size(dimension, degree + 1) <= limit:
             degree += 1
@@ -315,7 +258,7 @@ class Training(Ascent):
         found = []
         for factor in _FAR_FACTORS if self.learn_relevance else (1.0,):
             point, score = replace(start, relevance=factor * start.relevance), -np.inf
-            for tolerance in (_EARLY, _LOOSE):  # the start is far from the answer: slow at first
+            for tolerance in (_EARLY, LOOSE):  # the start is far from the answer: slow at first
                 point, score = self._maximise(
                     "far", setting, point, degree, self.max_iter, tolerance, **free
                 )
@@ -361,75 +304,6 @@ class Training(Ascent):
             "map", early, point, degree, self.max_iter, _EARLY, judged=True
         )
         return Candidate(point, score, degree)
-
-    # ---- degree and rank
-
-    def _raise_degree(self, candidates: list[Candidate]) -> list[Candidate]:
-        """The best degree, within `max_features`, of every kind and rank.
-
-        The map is held fixed while degrees are compared.
-        """
-        raised: list[Candidate] = []
-        for candidate in candidates:
-            raised.append(self._at_best_degree(candidate))
-            if candidate.point.rank is None or candidate.point.tied or not self._may_cut_rank:
-                continue
-            reached = self._top_degree(candidate.point.dimension)
-            for rank in range(candidate.point.rank - 1, 0, -1):
-                top = self._top_degree(rank + 1)
-                if top == reached or (rank % 2 and rank > 8):
-                    continue  # a smaller rank must buy a higher degree
-                reached = top
-                point = replace(
-                    candidate.point,
-                    relevance=cut_rank(candidate.point.relevance, rank),
-                    kernel=without_lengthscale(candidate.point.kernel),
-                )
-                low = max(candidate.degree, self._low_degree(point.dimension))
-                point, score = self._maximise("rank", self._learning, point, low, 10, _LOOSE)
-                if score < candidate.score - _HOPELESS * self._learning.weight:
-                    break
-                raised.append(self._at_best_degree(Candidate(point, score, low)))
-        return raised
-
-    @property
-    def _may_cut_rank(self) -> bool:
-        """First sites whose noise is not learned are too vague to tell one rank from the next."""
-        return self.rank == "auto" and self.setting.learn_noise
-
-    def _top_degree(self, dimension: int) -> int:
-        degree = 1
-        while basis_size(dimension, degree + 1) <= self.max_features and degree < _TOP_DEGREE:
-            degree += 1
-        return degree
-
-    def _at_best_degree(self, candidate: Candidate) -> Candidate:
-        """The same map at the highest degree that pays.
-
-        By the evidence of all rows: that of the rows learned from, and the density of those held
-        out given them.
-        """
-        best, evidence = candidate, candidate.score + self._density(candidate)
-        for degree in range(candidate.degree + 1, self._top_degree(candidate.point.dimension) + 1):
-            if not _has_level(best.point, degree):
-                continue
-            point, score = self._maximise(
-                "degree", self._learning, best.point, degree, 20, _LOOSE, learn_relevance=False
-            )
-            higher = Candidate(point, score, degree)
-            if score + (density := self._density(higher)) < evidence + _LEAST_GAIN:
-                break
-            best, evidence = higher, score + density
-        return best
-
-    def _density(self, candidate: Candidate) -> float:
-        return float(self._try(candidate.point, candidate.degree).log_densities.sum())
-
-
-def _has_level(point: Hyperparameters, degree: int) -> bool:
-    """Whether harmonics of this degree have any variance: some kernels leave degrees out."""
-    kernel = point.kernel.start(point.dimension, degree)
-    return bool(kernel.spectrum(point.dimension, degree, truncated=True)[degree] > 0)
 
 
 def _mixes(relevance: np.ndarray) -> bool:
