@@ -222,17 +222,19 @@ class Training(DegreeSearch):
 
         One factor per input, or one for all if the start is tied. The first start climbs from
         degree 1; others begin at degree 2, at relevances of their own, for what is best for
-        degree 1 may lead astray. Where rows are few there are more of them, and every one is
-        taken up at the low degree; else only the best.
+        degree 1 may lead astray. Where rows are few there are more of them; where they are many,
+        what is best for the early rows need not be so for all, and a few steps on all decide.
         """
         low, few = self._low_degree(start.dimension), early.source.n_rows <= _FEW_ROWS
         found = []
         for number in range(max(1, self.n_starts) * (_STARTS_OF_FEW if few else 1)):
             relevance = start.relevance * self._spread(start) if number else start.relevance
             point, score = replace(start, relevance=relevance), -np.inf
-            top = low if few else min(2, low)
-            for degree in range(min(2 if number else 1, low), top + 1):
+            for degree in range(min(2 if number else 1, low), low + 1):
                 point, score = self._maximise("start", early, point, degree, 25, _EARLY)
+            if self._learning.source.n_rows > early.source.n_rows:
+                rows = self._learning.kept_degrees
+                point, score = self._maximise("start", rows, point, low, _FEW_ITERATIONS, _EARLY)
             found.append(Candidate(point, score, low))
         point = max(found, key=lambda c: c.score).point
         point, score = self._maximise("diagonal", early, point, low, self.max_iter, _EARLY)
