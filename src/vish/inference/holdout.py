@@ -130,10 +130,14 @@ def choose(trials: list[Trial], numbers: list[int], scores: list[float]) -> int:
     scores : list of float
         Log evidence, less what those numbers cost.
     """
-    if not (n := len(trials[0].log_densities)):
+    if not len(trials[0].log_densities):
         return int(np.argmax(scores))
-    good = trusted(trials, 1 + _FEW_ROWS / np.sqrt(n))
-    return max(good, key=lambda i: scores[i] - _FLATTERY * numbers[i])
+
+    def evidence(place: int) -> float:
+        held = trials[place].log_densities.sum()
+        return float(scores[place] + held - _FLATTERY * numbers[place])
+
+    return max(trusted(trials), key=evidence)
 
 
 class Watch:

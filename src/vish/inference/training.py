@@ -134,7 +134,9 @@ class Training(DegreeSearch):
                 trials = [a.joined(b) for a, b in zip(trials, again, strict=True)]
             self._early()
             return [kinds[int(np.argmax([trial.log_densities.sum() for trial in trials]))]]
-        return list(dict.fromkeys(kinds[i] for i in trusted(trials)))
+        few = self.setting.source.n_rows <= _FEW_ROWS  # a higher degree may yet help any of them
+        places = range(len(kinds)) if few else trusted(trials)
+        return list(dict.fromkeys(kinds[i] for i in places))
 
     def _early(self, fold: int = 0) -> Setting:
         """Some rows to learn from, after others were set aside."""
