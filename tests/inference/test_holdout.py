@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from vish import VISHRegressor
 from vish.estimators.fitting import make_setting
@@ -80,6 +81,16 @@ def test_every_target_has_its_own_correction(rng):
     assert extra[1] < 0.5
 
 
+@pytest.mark.parametrize("noise", ["constant", "radial"])
+def test_many_more_rows_leave_only_noise(rng, noise):
+    """What the density of a row tends to when f is known there, in standardised units."""
+    setting, held, point = problem(rng, noise)
+    _, radii = setting.geometry(point, 3).projection.project(held.X)
+    std = np.sqrt(0.2) * (radii if noise == "radial" else np.ones(HELD))
+    expected = np.mean(-norm.entropy(scale=std))
+    assert try_on(held, setting, point, 3).settled == pytest.approx(expected, rel=1e-12)
+
+
 def test_noise_of_almost_nothing_is_corrected_in_full(rng):
     """However small it was learned, what is missing is of the size of the errors."""
     setting, held, point = problem(rng)
@@ -132,6 +143,13 @@ def test_numbers_must_pay_unless_rows_held_out_are_sure(rng, scores, held, chose
     ]
     assert choose(trials, numbers=[4, 16], scores=list(scores)) == chosen
     assert choose(trials[::-1], numbers=[16, 4], scores=list(scores[::-1])) == 1 - chosen
+
+
+def test_rows_to_come_decide_between_equals(rng):
+    point = problem(rng)[2]
+    simple, rich = (trial(point, np.zeros(50))._replace(settled=s) for s in (-1.0, -0.99))
+    assert choose([simple, rich], [4, 16], [5.0, 5.0]) == 0
+    assert choose([simple, rich], [4, 16], [5.0, 5.0], rows_to_come=1e6) == 1
 
 
 def test_without_rows_held_out_the_evidence_decides(rng):

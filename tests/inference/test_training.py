@@ -7,7 +7,6 @@ from vish import VISHRegressor
 from vish.estimators.fitting import make_setting
 from vish.inference.sources import ArraySource
 from vish.inference.training import _mixes
-from vish.kernels import ArcCosine
 
 
 def test_irrelevant_inputs_get_little_relevance(rng):
@@ -58,26 +57,6 @@ def test_every_row_is_held_out_once(rng):
     np.testing.assert_array_equal(np.sort(np.concatenate([h.y[:, 0] for h in held])), np.arange(20))
     whole = rows.rolled(5).source
     np.testing.assert_array_equal(whole.X[whole.y[:, 0] == 3.0], rows.source.X[3:4])
-
-
-def test_the_degree_is_raised_while_it_pays(rng):
-    X = rng.uniform(-2, 2, (400, 1))
-    noise = 0.05 * rng.standard_normal(400)
-    straight = VISHRegressor(max_features=100).fit(X, X[:, 0] + noise)
-    wavy = VISHRegressor(max_features=100).fit(X, np.sin(6 * X[:, 0]) + noise)
-    assert straight.score(X, X[:, 0]) > 0.999
-    assert wavy.degree_ > 10  # to degrees up to 5 it is all noise
-    assert wavy.n_harmonics_ <= 100
-    assert wavy.score(X, np.sin(6 * X[:, 0])) > 0.999
-    assert wavy.noise_variance_ == pytest.approx(0.05**2, rel=0.3)
-
-
-def test_degrees_that_a_kernel_leaves_out_are_passed_over(rng):
-    """Odd degrees from 3 on have no variance here: none of them is the end of the climb."""
-    X = rng.standard_normal((300, 2))
-    y = np.sin(3 * X[:, 0]) * X[:, 1] + 0.1 * rng.standard_normal(300)
-    model = VISHRegressor(ArcCosine(1), relevance=[1.0, 1.0], optimize=False, max_features=150)
-    assert model.fit(X, y).degree_ > 5
 
 
 def test_a_given_map_and_a_free_degree(rng):

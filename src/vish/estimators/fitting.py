@@ -181,6 +181,7 @@ def _search(subset, noise_kind, estimator, likelihood, seed, progress):
     noise = np.broadcast_to(noise, n_targets).copy()
     start = Hyperparameters(relevance, kernel, noise, likelihood.warp)
     training = new_training(setting, estimator, seed, progress)
+    training.rows_to_come = setting.weight * max(0.0, subset.n_read / estimator.subset_size - 1)
     if estimator.optimize:
         point, degree = training.run(start)
         tell(training, estimator, point, degree)

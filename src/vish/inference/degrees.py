@@ -1,12 +1,14 @@
 """The degree of the harmonics, and the rank of a map: as high as pays.
 
 A map is held fixed while degrees are compared, by the evidence of all rows: that of the rows
-learned from, and the density of those held out given them. A map of lower rank buys a higher
-degree within the same number of harmonics.
+learned from, and the density of those held out and of those to come, given them. A map of lower
+rank buys a higher degree within the same number of harmonics.
 """
 
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
+
+import numpy as np
 
 from vish.inference.ascent import Ascent, Stage
 from vish.inference.bound_start import without_lengthscale
@@ -44,11 +46,14 @@ class DegreeSearch(Ascent):
         Rows of the linear map; None for a diagonal; "auto" chooses.
     max_features : int
         Bound of the basis when the degree is chosen.
+    rows_to_come : float
+        Weight of the rows that the search does not see: with many of them a larger basis pays.
     """
 
     degree: int | None
     rank: int | str | None
     max_features: int
+    rows_to_come: float = 0.0
     _learning: Setting = field(init=False)  # the rows that are not held out
 
     def __post_init__(self) -> None:
@@ -126,26 +131,35 @@ class DegreeSearch(Ascent):
         """The same map at the highest degree that pays.
 
         By the evidence of all rows: that of the rows learned from, and the density of those held
-        out given them.
+        out and to come given them. What the latter add is rough, so that the climb also goes on
+        while the rows at hand alone are for it.
         """
-        best, evidence = candidate, candidate.score + self._density(candidate)
+        best = last = candidate
+        highest = self._evidence(candidate)
         for degree in range(candidate.degree + 1, self._top_degree(candidate.point.dimension) + 1):
-            if not _has_level(best.point, degree):
+            if not _has_level(last.point, degree):
                 continue
             point, score = self._maximise(
-                "degree", self._learning, best.point, degree, 20, LOOSE, learn_relevance=False
+                "degree", self._learning, last.point, degree, 20, LOOSE, learn_relevance=False
             )
-            higher = Candidate(point, score, degree)
-            if score + (density := self._density(higher)) < evidence + LEAST_GAIN:
+            last = Candidate(point, score, degree)
+            evidence = self._evidence(last)
+            gains = evidence > highest + LEAST_GAIN
+            if not gains.any():
                 break
-            best, evidence = higher, score + density
+            if gains[-1]:
+                best = last
+            highest = np.maximum(highest, evidence)
         return best
 
     def _try(self, point: Hyperparameters, degree: int) -> Trial:
         return try_on(self._held, self._learning, point, degree)
 
-    def _density(self, candidate: Candidate) -> float:
-        return float(self._try(candidate.point, candidate.degree).log_densities.sum())
+    def _evidence(self, candidate: Candidate) -> np.ndarray:
+        """Of the rows at hand, and with those to come.  [2]"""
+        trial = self._try(candidate.point, candidate.degree)
+        rows_to_come = np.array([0.0, self.rows_to_come])
+        return candidate.score + trial.log_densities.sum() + rows_to_come * trial.settled
 
 
 def _has_level(point: Hyperparameters, degree: int) -> bool:

@@ -19,7 +19,6 @@ _LOG_NOISE_SPREAD = 0.3  # of a Cauchy prior on the log of the noise, around wha
 _MOST_LOST = 10.0  # of a loss, that one row may count for
 _TRIFLE = 0.01  # of the squared errors
 _OFTEN, _SELDOM, _EARLY_ITERATIONS = 2, 5, 20  # iterations between two looks at the rows held out
-_FEW_ROWS = 8.0  # the error of so few is itself uncertain
 _FLATTERY = 10.0  # of log evidence, for every number of a map
 _SURE = 3.0  # standard errors
 _PATIENCE = 3  # looks without a gain
@@ -33,6 +32,7 @@ class Trial(NamedTuple):
     log_densities: np.ndarray  # [n], at the noise that suits these rows
     squared_errors: np.ndarray  # [n], in standardised units, weighted
     extra_noise: np.ndarray | float  # [T], that noise beyond the learned one
+    settled: float = 0.0  # mean log density of a row once only noise is left, after many more
 
     def joined(self, other: "Trial") -> "Trial":
         """This one, with the rows of another held out too."""
@@ -72,9 +72,11 @@ def try_on(rows: ArraySource, setting: Setting, point: Hyperparameters, degree: 
     targets = np.arange(len(best))
     chosen = omega * (densities[best, :, targets].sum(axis=0) + geometry.log_slope(rows.y))
     extra = noises[best, targets] - point.noise
+    only_noise = -0.5 * (np.log(2 * np.pi * point.noise * relative) + 1).sum(axis=1)
+    settled = np.average(only_noise + geometry.log_slope(rows.y), weights=omega)
     if point.warp is not None:  # errors of warped targets are no measure: every warp has its own
         errors = np.zeros_like(errors)
-    return Trial(point, degree, chosen, omega * errors.sum(axis=1), extra)
+    return Trial(point, degree, chosen, omega * errors.sum(axis=1), extra, float(settled))
 
 
 def _without_worst(omega: np.ndarray, losses: np.ndarray) -> np.ndarray:
@@ -117,11 +119,14 @@ def _not_clearly_worse(
     return [i for i in places if not clearly_worse(i)]
 
 
-def choose(trials: list[Trial], numbers: list[int], scores: list[float]) -> int:
+def choose(
+    trials: list[Trial], numbers: list[int], scores: list[float], rows_to_come: float = 0.0
+) -> int:
     """Which to take of those that are not clearly worse than the best at rows held out.
 
-    The one with the best evidence, when every number of its map is made to pay well: numbers
-    that are learned from the rows flatter it. Without rows held out, the evidence decides alone.
+    The one with the best evidence of all rows: those learned from, those held out, and those to
+    come. Every number of its map is made to pay well: numbers that are learned from the rows
+    flatter it. Without rows held out, the evidence decides alone.
 
     Parameters
     ----------
@@ -129,13 +134,16 @@ def choose(trials: list[Trial], numbers: list[int], scores: list[float]) -> int:
         How many numbers of each map were learned.
     scores : list of float
         Log evidence, less what those numbers cost.
+    rows_to_come : float
+        Weight of the rows that the search does not see.
     """
     if not len(trials[0].log_densities):
         return int(np.argmax(scores))
 
     def evidence(place: int) -> float:
-        held = trials[place].log_densities.sum()
-        return float(scores[place] + held - _FLATTERY * numbers[place])
+        trial = trials[place]
+        more = trial.log_densities.sum() + rows_to_come * trial.settled
+        return float(scores[place] + more - _FLATTERY * numbers[place])
 
     return max(trusted(trials), key=evidence)
 

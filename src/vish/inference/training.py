@@ -50,7 +50,7 @@ class Training(DegreeSearch):
 
     Parameters
     ----------
-    setting, max_iter, report, degree, rank, max_features
+    setting, max_iter, report, degree, rank, max_features, rows_to_come
         See `DegreeSearch`.
     n_starts : int
     learn_relevance : bool
@@ -88,7 +88,8 @@ class Training(DegreeSearch):
             candidates = [c._replace(degree=self.degree) for c in candidates]
         trials = [self._try(c.point, c.degree) for c in candidates]
         numbers = [self._numbers(c.point) for c in candidates]
-        chosen = choose(trials, numbers, [c.score for c in candidates])
+        scores = [c.score for c in candidates]
+        chosen = choose(trials, numbers, scores, self.rows_to_come)
         degree, before = candidates[chosen].degree, trials[chosen]
         if not self._held.n_rows:
             return self._finish(before.point, degree)

@@ -1,0 +1,41 @@
+"""The choice of the degree: as high as pays, for the rows at hand and for those to come."""
+
+import numpy as np
+import pytest
+
+from vish import VISHRegressor
+from vish.kernels import ArcCosine
+
+
+def test_the_degree_is_raised_while_it_pays(rng):
+    X = rng.uniform(-2, 2, (400, 1))
+    noise = 0.05 * rng.standard_normal(400)
+    straight = VISHRegressor(max_features=100).fit(X, X[:, 0] + noise)
+    wavy = VISHRegressor(max_features=100).fit(X, np.sin(6 * X[:, 0]) + noise)
+    assert straight.score(X, X[:, 0]) > 0.999
+    assert wavy.degree_ > 10  # to degrees up to 5 it is all noise
+    assert wavy.n_harmonics_ <= 100
+    assert wavy.score(X, np.sin(6 * X[:, 0])) > 0.999
+    assert wavy.noise_variance_ == pytest.approx(0.05**2, rel=0.3)
+
+
+def test_degrees_that_a_kernel_leaves_out_are_passed_over(rng):
+    """Odd degrees from 3 on have no variance here: none of them is the end of the climb."""
+    X = rng.standard_normal((300, 2))
+    y = np.sin(3 * X[:, 0]) * X[:, 1] + 0.1 * rng.standard_normal(300)
+    model = VISHRegressor(ArcCosine(1), relevance=[1.0, 1.0], optimize=False, max_features=150)
+    assert model.fit(X, y).degree_ > 5
+
+
+def test_rows_to_come_pay_for_a_higher_degree(rng):
+    """Few rows are learned from, but many are read: they can tell more harmonics."""
+    X = rng.uniform(-2, 2, (42_000, 2))
+    y = np.sin(3 * X[:, 0]) * np.cos(2 * X[:, 1]) + 0.5 * rng.standard_normal(42_000)
+    settings = {"rank": None, "max_features": 400, "subset_size": 400}
+    many = VISHRegressor(**settings).fit(X[:40_000], y[:40_000])
+    few = VISHRegressor(**settings).fit(X[:400], y[:400])
+    fixed = VISHRegressor(**settings | {"degree": few.degree_}).fit(X[:40_000], y[:40_000])
+    assert many.degree_ > few.degree_
+    signal = np.sin(3 * X[40_000:, 0]) * np.cos(2 * X[40_000:, 1])
+    errors = [np.mean((m.predict(X[40_000:]) - signal) ** 2) for m in (many, fixed)]
+    assert errors[0] < errors[1]
