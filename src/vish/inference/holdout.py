@@ -19,6 +19,7 @@ _LOG_NOISE_SPREAD = 0.3  # of a Cauchy prior on the log of the noise, around wha
 _MOST_LOST = 10.0  # of a loss, that one row may count for
 _TRIFLE = 0.01  # of the squared errors
 _OFTEN, _SELDOM, _EARLY_ITERATIONS = 2, 5, 20  # iterations between two looks at the rows held out
+_FEW_ROWS = 10.0  # standard errors of so few are themselves uncertain
 _FLATTERY = 10.0  # of log evidence, for every number of a map
 _SURE = 3.0  # standard errors
 _PATIENCE = 3  # looks without a gain
@@ -137,7 +138,7 @@ def choose(
     rows_to_come : float
         Weight of the rows that the search does not see.
     """
-    if not len(trials[0].log_densities):
+    if not (n := len(trials[0].log_densities)):
         return int(np.argmax(scores))
 
     def evidence(place: int) -> float:
@@ -145,7 +146,7 @@ def choose(
         more = trial.log_densities.sum() + rows_to_come * trial.settled
         return float(scores[place] + more - _FLATTERY * numbers[place])
 
-    return max(trusted(trials), key=evidence)
+    return max(trusted(trials, 1 + _FEW_ROWS / np.sqrt(n)), key=evidence)
 
 
 class Watch:
