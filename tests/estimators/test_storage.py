@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 
 from vish import VISHRegressor, load
-from vish.kernels import ArcCosine, Matern, SquaredExponential, Zonal
+from vish.kernels import ArcCosine, Matern, Odd, SquaredExponential, Zonal
 from vish.likelihoods import Gaussian, SinhArcsinh, Warped
 from vish.modelfile import ModelFileError, write_model
 
@@ -18,6 +18,8 @@ CASES = {
     "warped": {"likelihood": Warped(SinhArcsinh())},
     "variational": {"tail": "variational", "kernel": Matern(0.5)},
     "linear map": {"rank": 2},
+    "odd degrees": {"kernel": Odd(Matern(1.5))},
+    "odd kernel, even degree": {"kernel": Odd(Matern(1.5)), "degree": 4},
     "sum of kernels": {"kernel": SquaredExponential() + ArcCosine(depth=2)},
     "fixed": {"relevance": [0.5, 0.2, 1.0], "scaling": ([0.0] * 3, [1.0] * 3), "optimize": False},
     "NumPy values": {"degree": np.int64(3), "random_state": np.random.RandomState(3)},

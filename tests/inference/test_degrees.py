@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from vish import VISHRegressor
-from vish.kernels import ArcCosine
+from vish.kernels import ArcCosine, Matern, Odd
 
 
 def test_the_degree_is_raised_while_it_pays(rng):
@@ -39,3 +39,23 @@ def test_rows_to_come_pay_for_a_higher_degree(rng):
     signal = np.sin(3 * X[40_000:, 0]) * np.cos(2 * X[40_000:, 1])
     errors = [np.mean((m.predict(X[40_000:]) - signal) ** 2) for m in (many, fixed)]
     assert errors[0] < errors[1]
+
+
+def test_an_odd_kernel_climbs_by_odd_degrees(rng):
+    X = rng.uniform(-2, 2, (400, 2))
+    y = np.sin(3 * X[:, 0]) * X[:, 1] + 0.05 * rng.standard_normal(400)
+    model = VISHRegressor(Odd(Matern(1.5)), max_features=100, rank=None).fit(X, y)
+    assert {stage.degree % 2 for stage in model.fit_trace_} == {1}
+    starts = [stage.degree for stage in model.fit_trace_ if stage.name == "start"]
+    assert starts[:3] == [1, 3, 3]  # others than the first begin beyond the linear functions
+    assert model.degree_ >= 5
+    assert model.n_harmonics_ <= 100
+    assert model.score(X, y) > 0.98
+
+
+@pytest.mark.parametrize("degree", [1, 2, "auto"])
+def test_a_stored_spectrum_is_not_asked_beyond_its_end(rng, degree):
+    X = rng.standard_normal((60, 2))
+    kernel = Matern(1.5, 0.5).freeze(dimension=3, degree=2)
+    model = VISHRegressor(kernel, degree=degree, rank=None, n_starts=1).fit(X, X[:, 0] ** 2)
+    assert model.degree_ in (1, 2)

@@ -1,5 +1,7 @@
 """The evidence: a dense GP with the same kernel, the bound, gradients, hard problems."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.linalg import cho_factor, cho_solve
@@ -8,7 +10,7 @@ from vish.inference.evidence import Factor, evidence
 from vish.inference.posterior import Posterior
 from vish.inference.sources import ArraySource
 from vish.inference.statistics import Geometry, Statistics
-from vish.kernels import ArcCosine, FreeSpectrum, Matern, SquaredExponential
+from vish.kernels import ArcCosine, FreeSpectrum, Matern, Odd, SquaredExponential
 from vish.sphere import Projection
 from vish.sphere.levels import level_sizes
 
@@ -89,6 +91,45 @@ def test_a_dense_gp_with_the_same_kernel(rng, relevance, degree, kernel, noise, 
     np.testing.assert_allclose(result.value, expected[0], rtol=1e-8)
     np.testing.assert_allclose(mean[:, 0], expected[1], atol=1e-8 * np.abs(expected[1]).max())
     np.testing.assert_allclose(variance[:, 0], expected[2], rtol=1e-8)
+
+
+@both_noises
+@pytest.mark.parametrize("truncated", [True, False])
+@pytest.mark.parametrize("inputs", [1, 3])
+def test_an_odd_kernel_with_odd_harmonics_or_with_all(rng, inputs, truncated, noise):
+    """The even ones have no variance: they may be there or not. Both centred after the fact."""
+    whole = make_geometry([0.8, 0.5, 1.1][:inputs], 5, noise)
+    X, y = make_rows(rng, 200, inputs)
+    log_spectrum, _ = Odd(Matern(1.5, 0.5, 2.0)).log_spectrum_and_gradient(
+        inputs + 1, 5, truncated=truncated
+    )
+    answers = []
+    for geometry in (whole, replace(whole, odd=True)):
+        result = evidence(
+            equations_of(geometry, X, y + 3.0).centred(), log_spectrum, np.array([0.05])
+        )
+        posterior = Posterior.of(geometry, result, float(np.exp(log_spectrum[-1])))
+        gradients = (result.d_log_spectrum, result.d_log_noise)
+        answers.append((result.value, *gradients, *posterior.moments(X), posterior.covariance(X)))
+    for ours, theirs in zip(*answers, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
+
+
+def test_harmonics_without_variance_are_left_out_of_a_factor(rng):
+    root = rng.standard_normal((6, 9))
+    gram, scales = root.T @ root, rng.exponential(size=9)
+    scales[[0, 3, 4]] = 0.0
+    factor = Factor.of(gram, scales, 0.3)
+    B = np.eye(9) + gram * np.outer(scales, scales) / 0.3
+    assert factor.triangle.shape == (6, 6)
+    inverse = np.linalg.inv(B)
+    right = scales * rng.standard_normal(9)
+    np.testing.assert_allclose(factor.log_determinant, np.linalg.slogdet(B)[1], rtol=1e-12)
+    np.testing.assert_allclose(factor.inverse_diagonal, inverse.diagonal(), rtol=1e-11)
+    np.testing.assert_allclose(factor.solve(right), inverse @ right, atol=1e-12)
+    sigma = inverse * np.outer(scales, scales)
+    np.testing.assert_allclose(factor.covariance, sigma, atol=1e-12)
+    np.testing.assert_allclose(factor.root.T @ factor.root, sigma, atol=1e-12)
 
 
 @both_noises

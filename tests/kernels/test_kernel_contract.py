@@ -17,6 +17,7 @@ from vish.kernels import (
     LevelKernel,
     Matern,
     NeuralTangent,
+    Odd,
     Polynomial,
     SquaredExponential,
     Sum,
@@ -51,7 +52,8 @@ SCALED = [
 ]
 FREE = FreeSpectrum((0.5, 0.7, 0.3, 0.2, 0.2, 0.1))
 FIXED = FixedSpectrum(9, (0.4, 0.3, 0.1, 0.1), 0.1, 2.0)
-ALL = [*SCALED, FREE, Matern(1.5, 0.3) + ArcCosine(1) + FREE]
+ODD = Odd(Matern(1.5, 0.3, 2.0))
+ALL = [*SCALED, FREE, ODD, Matern(1.5, 0.3) + ArcCosine(1) + FREE]
 
 
 @pytest.mark.parametrize("dimension", [2, 3, 9, 33])

@@ -12,6 +12,7 @@ from vish.kernels import (
     LevelKernel,
     Matern,
     NeuralTangent,
+    Odd,
     Polynomial,
     SquaredExponential,
     Sum,
@@ -39,6 +40,15 @@ class Scalar(LevelKernel):
 
 
 CASES = {
+    "odd of no kernel": (lambda: Odd(1.5), r"give a kernel, such as Odd\(Matern\(1.5\)\), not 1.5"),
+    "odd at degree 0": (
+        lambda: Odd(Matern()).spectrum(3, 0, truncated=True),
+        "no variance up to degree 0 in dimension 3; raise the degree",
+    ),
+    "odd part of a constant": (
+        lambda: Odd(Polynomial(0)).spectrum(3, 4),
+        "take a kernel that has odd degrees",
+    ),
     "nu": (lambda: Matern(nu=0), "nu must be a positive finite number, got 0"),
     "nu nan": (lambda: Matern(nu=np.nan), "nu must be a positive finite number, got nan"),
     "nu text": (lambda: Matern(nu="rough"), "nu must be .* got 'rough'"),

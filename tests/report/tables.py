@@ -15,6 +15,7 @@ NASTY = [SCRIPT, '"><img src=x onerror=alert(2)>', "</script><b>&amp;", "$x^{$ '
 
 TASKS = {
     "regression": ("price", []),
+    "odd": ("price", ["--kernel", "odd"]),
     "warped": ("price", ["--likelihood", "warped"]),
     "radial": ("price", ["--likelihood", "radial"]),
     "robust": ("price", ["--likelihood", "student-t"]),
@@ -73,7 +74,7 @@ def reports(tmp_path_factory):
             target, options = TASKS[task]
             model, page = folder / f"{task}.vish", folder / f"{task}.html"
             fit = ["fit", folder / "train.csv", "--target", target, "--out", model, "--quiet"]
-            degree = "2" if task in ("regression", "two", "three") else "1"
+            degree = {"regression": "2", "two": "2", "three": "2", "odd": "3"}.get(task, "1")
             shape = ["--features", inputs, "--degree", degree, "--rank", "none"]
             assert run([str(a) for a in [*fit, *shape, *options]]) == 0
             assert (

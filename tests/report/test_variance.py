@@ -4,16 +4,17 @@ import numpy as np
 import pytest
 
 from vish import VISHRegressor
+from vish.kernels import ArcCosine, Matern, Odd
 from vish.report import variance
 from vish.report.formula import formula
 from vish.report.packing import packed, unpacked
 from vish.sphere import HarmonicBasis
 
 
-def fitted(n_inputs, degree, rng):
+def fitted(n_inputs, degree, rng, kernel=None):
     X = rng.normal(size=(200, n_inputs))
     y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=200)
-    return VISHRegressor(degree=degree, rank=None, optimize=False).fit(X, y), X
+    return VISHRegressor(kernel, degree=degree, rank=None, optimize=False).fit(X, y), X
 
 
 @pytest.mark.parametrize(
@@ -33,6 +34,21 @@ def test_the_form_that_is_chosen_is_exact(n_inputs, degree, budget, form, rng):
     assert found["variance"]["form"] == form
     assert found["exact"]
     assert found["variance_error"] < variance.EXACT
+
+
+@pytest.mark.parametrize(
+    ("kernel", "n_inputs", "degree", "form"),
+    [
+        (Odd(Matern(1.5)), 2, 3, "squares"),
+        (Odd(Matern(1.5)), 10, 3, "monomials"),
+        (ArcCosine(1), 3, 4, "squares"),  # its degree 3 is there, without variance
+    ],
+)
+def test_kernels_that_leave_degrees_out(kernel, n_inputs, degree, form, rng):
+    model, X = fitted(n_inputs, degree, rng, kernel)
+    found = formula(model, X[:50])
+    assert found["variance"]["form"] == form
+    assert found["exact"]
 
 
 def test_what_does_not_fit_is_cut_and_its_error_known(rng):

@@ -51,6 +51,11 @@ def test_a_degree_that_is_too_small(rng):
     assert "The degree 2 may be too small" in titles
     titles = [f.title for f in findings(regression(rng), FINE, "regression", INSIDE)]
     assert not any("degree" in title for title in titles)
+    nan = np.nan  # of odd degrees, given an even one: the next is two beyond the last
+    odd = Spectrum(np.array([0.0, 0.6, 0.0, 0.4, 0.0]), np.array([nan, 1.0, nan, 0.9, nan]))
+    found = findings(regression(rng), odd, "regression", INSIDE)
+    (advice,) = [f.advice for f in found if f.title == "The degree 3 may be too small"]
+    assert "Try --degree 5" in advice
 
 
 @pytest.mark.parametrize(("rows", "level"), [(10, "note"), (500, "warning")])

@@ -56,6 +56,42 @@ def test_moments_are_features(rng, dimension):
         close(engine.cross(cross), features.T @ targets.T, 1e-12)
 
 
+@pytest.mark.parametrize("name", ["moments", "features"])
+@pytest.mark.parametrize(("dimension", "degree"), [(2, 3), (3, 7), (4, 1), (5, 9), (9, 3), (7, 5)])
+def test_odd_degrees_are_those_of_all_degrees(rng, dimension, degree, name):
+    """Sums, forms and gradients: as of an engine of all degrees, where the others have no part."""
+    odd, whole = (choose_engine(dimension, degree, name, flag) for flag in (True, False))
+    kept = np.flatnonzero(whole.basis.degrees % 2)
+    np.testing.assert_array_equal(odd.basis.degrees, whole.basis.degrees[kept])
+    points, omega = unit_points(rng, dimension, 90), rng.exponential(size=90)
+    targets, factors = rng.standard_normal((2, 90)), rng.standard_normal(90)
+    sums, cross = odd.accumulate(points, omega, targets)
+    assert sums.shape == (odd.size,)
+    expected, expected_cross = whole.accumulate(points, omega, targets)
+    gram = whole.gram(expected)
+    close(odd.gram(sums), gram[np.ix_(kept, kept)], 1e-12)
+    close(odd.cross(cross), whole.cross(expected_cross)[kept], 1e-12)
+    assert abs(odd.total_weight(odd.gram(sums)) - omega.sum()) < 1e-11 * omega.sum()
+    assert abs(whole.total_weight(gram) - omega.sum()) < 1e-11 * omega.sum()
+
+    matrix = rng.standard_normal((len(kept), len(kept)))
+    matrix += matrix.T
+    coefficients = rng.standard_normal((len(kept), 2))
+    larger = np.zeros_like(gram), np.zeros((len(gram), 2))
+    larger[0][np.ix_(kept, kept)], larger[1][kept] = matrix, coefficients
+    answers = []
+    for engine, (S, c) in ((odd, (matrix, coefficients)), (whole, larger)):
+        quadratic, linear = engine.quadratic_form(S), engine.linear_form(c)
+        pulled = engine.pull_back(points, quadratic, factors, linear, targets)
+        gradients = (
+            tangent(points, pulled[1]),
+            tangent(points, engine.linear_pull_back(points, linear, targets)),
+        )
+        answers.append((*engine.forms(points, quadratic, linear), pulled[0], *gradients))
+    for ours, theirs in zip(*answers, strict=True):
+        close(ours, theirs, 1e-11)
+
+
 @pytest.mark.parametrize(("n", "n_targets"), [(1, 1), (31, 2), (160, 4), (161, 5), (333, 9)])
 @pytest.mark.parametrize(("dimension", "degree"), [(2, 3), (5, 3)])
 def test_any_number_of_rows_and_targets(rng, dimension, degree, n, n_targets):
@@ -145,6 +181,8 @@ def test_the_choice():
     assert isinstance(choose_engine(3, 3, "features"), HarmonicEngine)
     assert choose_engine(9, 3).size == 3003 + 1287
     assert choose_engine(9, 4).size == 19_305
+    assert choose_engine(9, 3, odd=True).size == 3003
+    assert isinstance(choose_engine(5, 15, odd=True), PolynomialEngine)
 
 
 def test_chunks_in_threads_leave_blas_as_they_found_it(rng):

@@ -75,6 +75,15 @@ def test_each_moment_is_counted_once(dimension, degree):
     assert layout.size == sum(sizes)
 
 
+@pytest.mark.parametrize(("dimension", "degree"), [(2, 1), (3, 5), (6, 3)])
+def test_moments_of_odd_degrees_are_even(dimension, degree):
+    layout = MomentLayout(dimension, degree, odd=True)
+    moments = staircase(layout)
+    everything = combinations_with_replacement(range(dimension), 2 * degree)
+    assert len(moments) == len(set(moments)) == layout.size
+    assert set(moments) == set(everything)
+
+
 @each_case
 def test_the_product_of_two_monomials_is_found(rng, dimension, degree):
     layout = MomentLayout(dimension, degree)

@@ -91,8 +91,8 @@ def fit(
     kernel: Annotated[
         str | None,
         typer.Option(
-            help="matern12, matern32 (the default), matern52, rbf, arccosine, ntk, polynomial "
-            "or free."
+            help="matern12, matern32 (the default), matern52, odd (matern32 of odd degrees), rbf, "
+            "arccosine, ntk, polynomial or free."
         ),
     ] = None,
     likelihood: Annotated[

@@ -1,6 +1,7 @@
 """`vish fit`: from files to a model file."""
 
 import time
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,15 +17,17 @@ from vish.data.table import Table
 _MOST_CLASSES = 100
 _HINT = "is it a number to predict (--task regression), or a name that should not be predicted?"
 
-KERNELS = {
-    "matern12": ("Matern", (0.5,)),
-    "matern32": ("Matern", (1.5,)),
-    "matern52": ("Matern", (2.5,)),
-    "rbf": ("SquaredExponential", ()),
-    "arccosine": ("ArcCosine", ()),
-    "ntk": ("NeuralTangent", ()),
-    "polynomial": ("Polynomial", ()),
-    "free": ("FreeSpectrum", ()),
+# name: what to make of `vish.kernels`, once that is loaded
+KERNELS: dict[str, Callable[[Any], Any]] = {
+    "matern12": lambda kernels: kernels.Matern(0.5),
+    "matern32": lambda kernels: kernels.Matern(1.5),
+    "matern52": lambda kernels: kernels.Matern(2.5),
+    "odd": lambda kernels: kernels.Odd(kernels.Matern(1.5)),
+    "rbf": lambda kernels: kernels.SquaredExponential(),
+    "arccosine": lambda kernels: kernels.ArcCosine(),
+    "ntk": lambda kernels: kernels.NeuralTangent(),
+    "polynomial": lambda kernels: kernels.Polynomial(),
+    "free": lambda kernels: kernels.FreeSpectrum(),
 }
 # name: class, its arguments, the task it is for
 LIKELIHOODS: dict[str, tuple[str, dict[str, Any], str]] = {
@@ -236,8 +239,7 @@ def _estimator(options: FitOptions, target: Target, talk: Talk) -> Any:
     if options.kernel is not None:
         if options.kernel not in KERNELS:
             raise BadInput(f"no kernel {options.kernel!r}: choose one of {', '.join(KERNELS)}")
-        kind, arguments = KERNELS[options.kernel]
-        settings["kernel"] = getattr(kernels, kind)(*arguments)
+        settings["kernel"] = KERNELS[options.kernel](kernels)
     name = options.likelihood or ("poisson" if target.task == "count" else None)
     if name is not None:
         if name not in LIKELIHOODS:

@@ -247,7 +247,7 @@ class VISHClassifier(ClassifierMixin, BaseEstimator):
         self._model = model
         self._observation = SiteObservation(model)
         self.degree_ = model.geometry.degree
-        self.n_harmonics_ = len(model.degrees)
+        self.n_harmonics_ = model.n_harmonics
         self.kernel_ = model.kernel
         self.likelihood_ = model.likelihood
         self.relevance_ = model.geometry.projection.relevance

@@ -19,6 +19,7 @@ from vish.estimators.scaling import centre_and_scale
 from vish.estimators.settings import kernel_of
 from vish.estimators.single_reading import Opened, can_read_once, read_once, rescaled
 from vish.inference.ascent import Ascent, Stage
+from vish.inference.degrees import has_level
 from vish.inference.gaussian import GaussianModel
 from vish.inference.objective import Hyperparameters, Setting
 from vish.inference.passes import group_sums
@@ -298,15 +299,14 @@ def tell(training: Training, estimator: Any, point: Hyperparameters, degree: int
             ConvergenceWarning,
             stacklevel=4,
         )
-    if (
-        estimator.degree == "auto"
-        and degree == 1
-        and basis_size(point.dimension, 2) > estimator.max_features
-    ):
-        needed = basis_size(point.dimension, 2)
+    if estimator.degree != "auto" or degree > 1:
+        return
+    higher = 2 if has_level(point, 2) else 3
+    needed = point.kernel.n_harmonics(point.dimension, higher)
+    if needed > estimator.max_features:
         warnings.warn(
-            f"max_features={estimator.max_features} leaves degree 1, a linear model: degree 2 "
-            f"needs {needed:,} features; raise max_features or lower rank",
+            f"max_features={estimator.max_features} leaves degree 1, a linear model: degree "
+            f"{higher} needs {needed:,} features; raise max_features or lower rank",
             UserWarning,
             stacklevel=4,
         )

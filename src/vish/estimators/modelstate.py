@@ -27,6 +27,7 @@ def describe(model: GaussianModel | SiteModel) -> State:
         "degree": int(geometry.degree),
         "noise": geometry.noise,
         "route": geometry.engine.name,
+        "odd": bool(geometry.odd),
         "truncated": bool(model.truncated),
         "warp": None if geometry.warp is None else asdict(geometry.warp),
     }
@@ -67,6 +68,7 @@ def restore(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> GaussianMo
         arrays["target_scale"],
         header["route"],
         warp,
+        header.get("odd", False),  # files of earlier versions have all degrees
     )
     kernel, truncated = from_dict(header["kernel"]), header["truncated"]
     if header["model"] == "gaussian":

@@ -70,7 +70,7 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     Attributes
     ----------
     degree_, n_harmonics_ : int
-        Degree and number of features.
+        Degree, and number of harmonics that have prior variance.
     kernel_, likelihood_
         With learned parameters.
     relevance_ : array of shape (D,) or (p, D)
@@ -232,7 +232,7 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self._model: Any = model
         self._observation: Any = SiteObservation(model)
         self.degree_ = model.geometry.degree
-        self.n_harmonics_ = len(model.degrees)
+        self.n_harmonics_ = model.n_harmonics
         self.kernel_ = model.kernel
         self.likelihood_ = model.likelihood
         self.relevance_ = model.geometry.projection.relevance
@@ -379,7 +379,7 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self._model = model
         self._observation = Observation(model)
         self.degree_ = model.geometry.degree
-        self.n_harmonics_ = len(model.equations.degrees)
+        self.n_harmonics_ = model.n_harmonics
         self.kernel_ = model.kernel
         self.likelihood_ = self._observation.likelihood(self.likelihood)
         self.relevance_ = model.geometry.projection.relevance

@@ -16,7 +16,6 @@ from vish.inference.holdout import Trial, Watch, try_on
 from vish.inference.objective import Hyperparameters, Objective, Setting
 from vish.inference.solution import has_few_rows
 from vish.inference.sources import ArraySource
-from vish.sphere.memory import basis_size
 from vish.sphere.threads import blas_threads_for
 
 TIGHT = 1e-6  # relative change of the density that ends a stage
@@ -108,10 +107,10 @@ class Ascent:
         def trial_at(vector: np.ndarray) -> Trial:
             return try_on(self._held, setting, objective.unpack(vector), degree)
 
-        at_risk = setting.weight < _MANY_ROWS * self._numbers(point)
+        at_risk = self._at_risk(point, setting)
         judged = judged and at_risk and self._held.n_rows > 0 and setting.truncated
         watch = Watch(trial_at, best_vector) if judged else None
-        size = basis_size(point.dimension, degree)
+        size = point.kernel.n_harmonics(point.dimension, degree)
         few = has_few_rows(setting.source, size)
         to_factor = setting.source.n_rows if few else size
         work = to_factor * max(setting.source.n_rows or 0, _FEW_ROWS)
@@ -167,6 +166,10 @@ class Ascent:
     def _complexity(self, point: Hyperparameters, setting: Setting) -> float:
         """Half the log of the number of rows for every number of the linear map."""
         return self._numbers(point) * np.log(max(2.0, setting.weight)) / 2
+
+    def _at_risk(self, point: Hyperparameters, setting: Setting) -> bool:
+        """Whether the rows are so few for the map that it could learn them by heart."""
+        return setting.weight < _MANY_ROWS * self._numbers(point)
 
     def _numbers(self, point: Hyperparameters) -> int:
         """How many numbers of the map are learned."""

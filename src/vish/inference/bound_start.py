@@ -11,7 +11,6 @@ from itertools import product
 import numpy as np
 
 from vish.inference.objective import Hyperparameters, Objective, Setting
-from vish.sphere.memory import basis_size
 from vish.sphere.threads import blas_threads_for
 
 
@@ -22,7 +21,7 @@ def best_start(setting: Setting, point: Hyperparameters, degree: int) -> Hyperpa
     noises = [point.noise]
     if setting.learn_noise:
         noises = [np.full_like(point.noise, noise) for noise in (0.02, 0.1, 0.4)]
-    with blas_threads_for(basis_size(point.dimension, degree)):
+    with blas_threads_for(point.kernel.n_harmonics(point.dimension, degree)):
         for larger in (1.0, 2.0, 4.0, 8.0):
             mapped = replace(point, relevance=larger * point.relevance)
             objective = Objective(setting, mapped, degree)
@@ -36,7 +35,7 @@ def best_start(setting: Setting, point: Hyperparameters, degree: int) -> Hyperpa
 
 def _smoother(kernel, dimension: int, degree: int) -> list:
     """Kernels of longer and longer lengthscale and larger and larger variance."""
-    kernel = without_lengthscale(kernel).start(dimension, degree)
+    kernel = kernel.without_lengthscale().start(dimension, degree)
     longer, larger = (
         np.array([name in parameter for parameter in kernel.parameter_names], dtype=float)
         for name in ("lengthscale", "variance")
@@ -49,8 +48,3 @@ def _smoother(kernel, dimension: int, degree: int) -> list:
         for l in np.log([1.0, 2.0, 4.0, 8.0])[: 4 if longer.any() else 1]
         for v in np.log([1.0, 3e1, 1e3, 3e4])
     ]
-
-
-def without_lengthscale(kernel):
-    """The kernel with its lengthscale forgotten: what it means depends on the dimension."""
-    return replace(kernel, lengthscale=None) if hasattr(kernel, "lengthscale") else kernel

@@ -11,11 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from vish.inference.ascent import Ascent, Stage
-from vish.inference.bound_start import without_lengthscale
 from vish.inference.directions import cut_rank
 from vish.inference.holdout import Trial, try_on
 from vish.inference.objective import Hyperparameters, Objective, Setting
-from vish.sphere.memory import basis_size
 
 LOOSE = 1e-5  # relative change of the density that ends a stage
 _LOW_FEATURES = 300  # a basis this small is cheap to learn on
@@ -66,15 +64,15 @@ class DegreeSearch(Ascent):
         def at(degree: int) -> Candidate:
             point = replace(start, kernel=start.kernel.start(start.dimension, degree))
             value = Objective(self.setting, point, degree).solve(point)[0].value
-            size, per_row = basis_size(point.dimension, degree), value / self.setting.weight
+            size, per_row = _size(point, degree), value / self.setting.weight
             self.trace.append(Stage("given", degree, point.rank, size, per_row, 1, 0.0))
             return Candidate(point, value, degree)
 
         if self.degree is not None:
             return at(self.degree).point, self.degree
         best = at(1)
-        for degree in range(2, self._top_degree(start.dimension) + 1):
-            if not _has_level(best.point, degree):
+        for degree in range(2, self._top_degree(start) + 1):
+            if not has_level(best.point, degree):
                 continue
             higher = at(degree)
             if higher.score < best.score + LEAST_GAIN:
@@ -82,16 +80,23 @@ class DegreeSearch(Ascent):
             best = higher
         return best.point, best.degree
 
-    def _top_degree(self, dimension: int) -> int:
+    def _top_degree(self, point: Hyperparameters) -> int:
         degree = 1
-        while basis_size(dimension, degree + 1) <= self.max_features and degree < TOP_DEGREE:
+        while degree < TOP_DEGREE and _size(point, degree + 1) <= self.max_features:
             degree += 1
         return degree
 
-    def _low_degree(self, dimension: int) -> int:
-        """A degree to learn a map on, at most the one asked for: 3 if cheap, 2 if possible."""
-        limits = {2: self.max_features, 3: min(self.max_features, _LOW_FEATURES)}
-        degree = max([1, *(l for l, most in limits.items() if basis_size(dimension, l) <= most)])
+    def _low_degree(self, point: Hyperparameters) -> int:
+        """A degree to learn a map on, at most the one asked for: 3 if cheap, 2 if possible.
+
+        A kernel without degree 2 takes 3 if possible: degree 1 tells no map.
+        """
+        cheap = min(self.max_features, _LOW_FEATURES)
+        limits = {2: self.max_features, 3: cheap if has_level(point, 2) else self.max_features}
+        possible = [
+            l for l, most in limits.items() if has_level(point, l) and _size(point, l) <= most
+        ]
+        degree = max([1, *possible])
         return degree if self.degree is None else max(0, min(degree, self.degree))
 
     def _raise_degree(self, candidates: list[Candidate]) -> list[Candidate]:
@@ -104,18 +109,18 @@ class DegreeSearch(Ascent):
             raised.append(self._at_best_degree(candidate))
             if candidate.point.rank is None or candidate.point.tied or not self._may_cut_rank:
                 continue
-            reached = self._top_degree(candidate.point.dimension)
+            reached = self._top_degree(candidate.point)
             for rank in range(candidate.point.rank - 1, 0, -1):
-                top = self._top_degree(rank + 1)
-                if top == reached or (rank % 2 and rank > 8):
-                    continue  # a smaller rank must buy a higher degree
-                reached = top
                 point = replace(
                     candidate.point,
                     relevance=cut_rank(candidate.point.relevance, rank),
-                    kernel=without_lengthscale(candidate.point.kernel),
+                    kernel=candidate.point.kernel.without_lengthscale(),
                 )
-                low = max(candidate.degree, self._low_degree(point.dimension))
+                top = self._top_degree(point)
+                if top == reached or (rank % 2 and rank > 8):
+                    continue  # a smaller rank must buy a higher degree
+                reached = top
+                low = max(candidate.degree, self._low_degree(point))
                 point, score = self._maximise("rank", self._learning, point, low, 10, LOOSE)
                 if score < candidate.score - _HOPELESS * self._learning.weight:
                     break
@@ -136,8 +141,8 @@ class DegreeSearch(Ascent):
         """
         best = last = candidate
         highest = self._evidence(candidate)
-        for degree in range(candidate.degree + 1, self._top_degree(candidate.point.dimension) + 1):
-            if not _has_level(last.point, degree):
+        for degree in range(candidate.degree + 1, self._top_degree(candidate.point) + 1):
+            if not has_level(last.point, degree):
                 continue
             point, score = self._maximise(
                 "degree", self._learning, last.point, degree, 20, LOOSE, learn_relevance=False
@@ -162,7 +167,10 @@ class DegreeSearch(Ascent):
         return candidate.score + trial.log_densities.sum() + rows_to_come * trial.settled
 
 
-def _has_level(point: Hyperparameters, degree: int) -> bool:
+def _size(point: Hyperparameters, degree: int) -> int:
+    return point.kernel.n_harmonics(point.dimension, degree)
+
+
+def has_level(point: Hyperparameters, degree: int) -> bool:
     """Whether harmonics of this degree have any variance: some kernels leave degrees out."""
-    kernel = point.kernel.start(point.dimension, degree)
-    return bool(kernel.spectrum(point.dimension, degree, truncated=True)[degree] > 0)
+    return bool(point.kernel.has_levels(point.dimension, degree)[degree])

@@ -31,17 +31,23 @@ _ROUNDING = 1e-14  # of yy, the least that a sum of squared residuals can be tol
 class Factor:
     """B = I + s G s / tau2 of one target, factored once: B^{-1} = R^T R.
 
-    `root` has root^T root = s B^{-1} s = Sigma, so that a variance is a sum of squares.
+    `root` has root^T root = s B^{-1} s = Sigma, so that a variance is a sum of squares. Harmonics
+    without prior variance are left out: B is the identity there, and m of the M are factored.
     """
 
     scales: np.ndarray  # s, [M]
+    kept: np.ndarray | slice  # places of the harmonics with variance, [m]
     log_determinant: float
     triangle: np.ndarray | None  # lower Cholesky factor, or None
     eigen: tuple[np.ndarray, np.ndarray] | None  # eigenvalues and vectors of B, or None
 
     @classmethod
     def of(cls, gram: np.ndarray, scales: np.ndarray, noise: float) -> "Factor":
-        B = gram * (scales[:, None] * scales)
+        some = np.flatnonzero(scales)
+        kept: np.ndarray | slice = slice(None)
+        if 0 < len(some) < len(scales):
+            kept, gram = some, gram[np.ix_(some, some)]
+        B = gram * (scales[kept, None] * scales[kept])
         B /= noise
         shifted = B.copy()
         shifted[np.diag_indices_from(B)] += 1.0
@@ -49,23 +55,26 @@ class Factor:
         triangle, failed = dpotrf(shifted.T, lower=1, clean=1, overwrite_a=1)
         pivots = triangle.diagonal()
         if not failed and np.all(pivots**2 > _LEAST_PIVOT * whole):
-            return cls(scales, 2 * float(np.log(pivots).sum()), triangle, None)
+            return cls(scales, kept, 2 * float(np.log(pivots).sum()), triangle, None)
         values, vectors = eigh(B)
         noise_floor = len(B) * np.finfo(float).eps * values[-1]  # below it, rounding alone
         values = 1.0 + np.where(values > noise_floor, values, 0.0)
-        return cls(scales, float(np.log(values).sum()), None, (values, vectors))
+        return cls(scales, kept, float(np.log(values).sum()), None, (values, vectors))
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         """B^{-1} right, for right sides s b; directions that no row has touched give 0."""
+        solved, right = np.zeros_like(right), right[self.kept]
         if self.eigen is None:
-            return cho_solve((self.triangle, True), right, check_finite=False)
-        values, vectors = self.eigen
-        inverse = np.where(values > 1.0, 1 / values, 0.0)
-        return vectors @ (inverse * (vectors.T @ right).T).T
+            solved[self.kept] = cho_solve((self.triangle, True), right, check_finite=False)
+        else:
+            values, vectors = self.eigen
+            inverse = np.where(values > 1.0, 1 / values, 0.0)
+            solved[self.kept] = vectors @ (inverse * (vectors.T @ right).T).T
+        return solved
 
     @cached_property
     def _inverse_root(self) -> np.ndarray:
-        """R.  [M, M]"""
+        """R.  [m, m]"""
         if self.triangle is not None:
             return dtrtri(self.triangle, lower=1)[0]  # above the diagonal there are zeros
         assert self.eigen is not None
@@ -75,21 +84,31 @@ class Factor:
     @cached_property
     def inverse_diagonal(self) -> np.ndarray:
         """The diagonal of B^{-1}.  [M]"""
-        return np.square(self._inverse_root).sum(axis=0)
+        diagonal = np.ones(len(self.scales))
+        diagonal[self.kept] = np.square(self._inverse_root).sum(axis=0)
+        return diagonal
 
     @cached_property
     def root(self) -> np.ndarray:
         """root^T root = Sigma.  [M, M]"""
-        return self._inverse_root * self.scales
+        return self._whole(self._inverse_root * self.scales[self.kept])
 
     @cached_property
     def covariance(self) -> np.ndarray:
         """Sigma.  [M, M]"""
         if self.triangle is None:
             return self.root.T @ self.root
-        half, _ = dlauum(self._inverse_root * self.scales, lower=1, overwrite_c=1)
+        half, _ = dlauum(self._inverse_root * self.scales[self.kept], lower=1, overwrite_c=1)
         half += np.tril(half, -1).T  # above the diagonal it has zeros
-        return half
+        return self._whole(half)
+
+    def _whole(self, matrix: np.ndarray) -> np.ndarray:
+        """With zeros for the harmonics left out.  [m, m] -> [M, M]"""
+        if isinstance(self.kept, slice):
+            return matrix
+        whole = np.zeros((len(self.scales),) * 2)
+        whole[np.ix_(self.kept, self.kept)] = matrix
+        return whole
 
 
 @dataclass(frozen=True, eq=False)

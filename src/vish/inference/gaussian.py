@@ -39,6 +39,11 @@ class GaussianModel:
         )[0]
 
     @property
+    def n_harmonics(self) -> int:
+        """Those with prior variance."""
+        return self.kernel.n_harmonics(self.geometry.projection.dimension, self.geometry.degree)
+
+    @property
     def tail(self) -> float:
         """Variance of the prior beyond the degree."""
         return float(np.exp(self._log_spectrum[-1]))

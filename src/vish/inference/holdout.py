@@ -126,13 +126,13 @@ def choose(
     """Which to take of those that are not clearly worse than the best at rows held out.
 
     The one with the best evidence of all rows: those learned from, those held out, and those to
-    come. Every number of its map is made to pay well: numbers that are learned from the rows
-    flatter it. Without rows held out, the evidence decides alone.
+    come. Every number of its map that could learn few rows by heart is made to pay well: it is
+    flattered by them. Without rows held out, the evidence decides alone.
 
     Parameters
     ----------
     numbers : list of int
-        How many numbers of each map were learned.
+        How many numbers of each map were learned from too few rows.
     scores : list of float
         Log evidence, less what those numbers cost.
     rows_to_come : float

@@ -15,7 +15,7 @@ from vish.inference.solution import Solution, SolutionBySums, has_few_rows
 from vish.inference.solution_by_rows import SolutionByRows
 from vish.inference.sources import ArraySource
 from vish.inference.statistics import Geometry, Statistics
-from vish.sphere.memory import basis_size
+from vish.sphere.levels import level_sizes
 from vish.sphere.projection import Projection
 
 NOISE_BOUNDS = (1e-7, 1e2)
@@ -77,7 +77,8 @@ class Setting:
     def geometry(self, point: Hyperparameters, degree: int) -> Geometry:
         projection = Projection(self.centre, self.scale, point.relevance)
         targets = (self.noise_kind, self.target_shift, self.target_scale)
-        return Geometry(projection, degree, *targets, warp=point.warp)
+        odd = point.kernel.is_odd and degree % 2 == 1
+        return Geometry(projection, degree, *targets, warp=point.warp, odd=odd)
 
     def rows(self, start: int, stop: int) -> ArraySource:
         """Some of the rows (a subset is in random order)."""
@@ -244,7 +245,8 @@ class Objective:
             point.dimension, self.degree, truncated=setting.truncated
         )
         given = (setting.source, log_spectrum, point.noise, setting.n_jobs)
-        if has_few_rows(setting.source, basis_size(point.dimension, self.degree)):
+        sizes = level_sizes(point.dimension, self.degree)
+        if has_few_rows(setting.source, int(sizes[log_spectrum[:-1] > -np.inf].sum())):
             return SolutionByRows(setting.geometry(point, self.degree), *given), jacobian
         return SolutionBySums.of(self._statistics(point), *given), jacobian
 

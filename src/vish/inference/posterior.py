@@ -63,7 +63,7 @@ class Posterior:
 
     @cached_property
     def _basis(self) -> HarmonicBasis:
-        return HarmonicBasis(self.geometry.projection.dimension, self.geometry.degree)
+        return self.geometry.engine.basis
 
     @cached_property
     def _linear(self):

@@ -30,7 +30,6 @@ from vish.inference.posterior import Moments, Posterior
 from vish.inference.sources import ArraySource, Chunk, RowSource
 from vish.inference.statistics import Geometry
 from vish.likelihoods import Likelihood
-from vish.sphere.levels import level_sizes
 
 _LEAST_PRECISION = 1e-10  # of a pseudo-observation, so that its target can be written down
 
@@ -106,6 +105,11 @@ class SiteModel:
         )[0]
 
     @property
+    def n_harmonics(self) -> int:
+        """Those with prior variance."""
+        return self.kernel.n_harmonics(self.geometry.projection.dimension, self.geometry.degree)
+
+    @property
     def tail(self) -> float:
         return float(np.exp(self.log_spectrum[-1]))
 
@@ -115,8 +119,7 @@ class SiteModel:
 
     @cached_property
     def degrees(self) -> np.ndarray:
-        engine = self.geometry.engine
-        return np.repeat(np.arange(engine.degree + 1), level_sizes(engine.dimension, engine.degree))
+        return self.geometry.engine.basis.degrees
 
     @cached_property
     def scales(self) -> np.ndarray:
@@ -311,7 +314,7 @@ def relearned_kernel(model: SiteModel, max_iter: int) -> SiteModel:
     At the fixed point of the sites its gradient is that of the bound itself.
     """
     geometry, grams = model.geometry, model.grams
-    size = max(1.0, float(sum(abs(g[0, 0]) for g in grams)))
+    size = max(1.0, float(sum(abs(geometry.engine.total_weight(g)) for g in grams)))
 
     def objective(theta: np.ndarray) -> tuple[float, np.ndarray]:
         kernel = model.kernel.with_log_parameters(theta)
@@ -327,7 +330,7 @@ def relearned_kernel(model: SiteModel, max_iter: int) -> SiteModel:
             value += (scales * b) @ z / 2 - factor.log_determinant / 2
             terms = (z**2 + factor.inverse_diagonal - 1) / 2
             by_level[:-1] += np.bincount(model.degrees, terms, len(values) - 1)
-            tail = np.exp(values[-1]) * gram[0, 0] / 2
+            tail = np.exp(values[-1]) * model.geometry.engine.total_weight(gram) / 2
             value, by_level[-1] = value - tail, by_level[-1] - tail
         return -value / size, -(jacobian.T @ by_level + slope) / size
 

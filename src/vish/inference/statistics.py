@@ -22,7 +22,6 @@ import numpy as np
 from vish.inference.passes import total
 from vish.inference.sources import Chunk, RowSource
 from vish.sphere.engines import Engine, choose_engine
-from vish.sphere.levels import level_sizes
 from vish.sphere.projection import Projection
 
 
@@ -45,6 +44,8 @@ class Geometry:
         The engine that sums.
     warp : optional
         A monotone map of the standardised targets, with `forward` and `log_slope`.
+    odd : bool
+        Whether there are harmonics of odd degree only; L is odd then.
     """
 
     projection: Projection
@@ -54,6 +55,7 @@ class Geometry:
     target_scale: np.ndarray
     route: str = "auto"
     warp: Any = None
+    odd: bool = False
 
     @property
     def n_targets(self) -> int:
@@ -61,7 +63,7 @@ class Geometry:
 
     @cached_property
     def engine(self) -> Engine:
-        return choose_engine(self.projection.dimension, self.degree, self.route)
+        return choose_engine(self.projection.dimension, self.degree, self.route, self.odd)
 
     def standardise(self, y: np.ndarray) -> np.ndarray:
         """Targets in the units of the sums, by target.  [n, T] -> [T, n]"""
@@ -87,6 +89,7 @@ class Geometry:
             "centre": (self.projection.centre, other.projection.centre),
             "scale": (self.projection.scale, other.projection.scale),
             "degree": (self.degree, other.degree),
+            "parity of the harmonics": (self.odd, other.odd),
             "noise": (self.noise, other.noise),
             "shift of the target": (self.target_shift, other.target_shift),
             "scale of the target": (self.target_scale, other.target_scale),
@@ -181,16 +184,15 @@ class Statistics:
         """G, b and the rest in the basis of harmonics."""
         engine = self.geometry.engine
         gram = engine.gram(self.moments)
-        sizes = level_sizes(engine.dimension, engine.degree)
         radial = self.geometry.noise == "radial"
         return NormalEquations(
             gram,
             engine.cross(self.cross),
             self.squares,
             self.weight,
-            float(gram[0, 0]),
+            engine.total_weight(gram),
             self.log_slopes - (self.geometry.n_targets * self.log_radii if radial else 0.0),
-            np.repeat(np.arange(engine.degree + 1), sizes),
+            engine.basis.degrees,
             engine.dimension,
             np.zeros(self.geometry.n_targets),
         )
@@ -221,7 +223,7 @@ class NormalEquations:
         The constant 1 is psi_k / sqrt(d), with the harmonic sqrt(d) xi_d along the bias:
         its sums stand in a column of G. Without rows, or at degree 0, nothing changes.
         """
-        k = 2 if self.dimension == 2 else 1  # where the recursion puts that harmonic
+        k = np.searchsorted(self.degrees, 1) + (self.dimension == 2)  # where the recursion puts it
         if len(self.degrees) == 1 or self.gram[k, k] <= 0:
             return self
         root = np.sqrt(self.dimension)

@@ -10,12 +10,20 @@ rows, and the map where that does good.
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from vish.inference.ascent import TIGHT
-from vish.inference.bound_start import best_start, without_lengthscale
-from vish.inference.degrees import LEAST_GAIN, LOOSE, TOP_DEGREE, Candidate, DegreeSearch
+from vish.inference.bound_start import best_start
+from vish.inference.degrees import (
+    LEAST_GAIN,
+    LOOSE,
+    TOP_DEGREE,
+    Candidate,
+    DegreeSearch,
+    has_level,
+)
 from vish.inference.directions import (
     bending_directions,
     cut_rank,
@@ -24,7 +32,6 @@ from vish.inference.directions import (
 )
 from vish.inference.holdout import Trial, choose, trusted, try_on
 from vish.inference.objective import Hyperparameters, Setting
-from vish.sphere.memory import basis_size
 
 _EARLY_ROWS = 4096  # the first stages do not need more
 _LEAST_ROWS = 8  # with fewer, none are held out
@@ -87,7 +94,10 @@ class Training(DegreeSearch):
         else:
             candidates = [c._replace(degree=self.degree) for c in candidates]
         trials = [self._try(c.point, c.degree) for c in candidates]
-        numbers = [self._numbers(c.point) for c in candidates]
+        numbers = [
+            self._numbers(c.point) if self._at_risk(c.point, self._learning) else 0
+            for c in candidates
+        ]
         scores = [c.score for c in candidates]
         chosen = choose(trials, numbers, scores, self.rows_to_come)
         degree, before = candidates[chosen].degree, trials[chosen]
@@ -135,8 +145,8 @@ class Training(DegreeSearch):
                 trials = [a.joined(b) for a, b in zip(trials, again, strict=True)]
             self._early()
             return [kinds[int(np.argmax([trial.log_densities.sum() for trial in trials]))]]
-        few = self.setting.source.n_rows <= _FEW_ROWS  # a higher degree may yet help any of them
-        places = range(len(kinds)) if few else trusted(trials)
+        # A higher degree may yet help any of them.
+        places = trusted(trials) if self.degree is not None else range(len(kinds))
         return list(dict.fromkeys(kinds[i] for i in places))
 
     def _early(self, fold: int = 0) -> Setting:
@@ -224,16 +234,17 @@ class Training(DegreeSearch):
         """The best of several starts by the evidence, at the low degree.
 
         One factor per input, or one for all if the start is tied. The first start climbs from
-        degree 1; others begin at degree 2, at relevances of their own, for what is best for
+        degree 1; others begin at the next, at relevances of their own, for what is best for
         degree 1 may lead astray. Where rows are few there are more of them; where they are many,
         what is best for the early rows need not be so for all, and a few steps on all decide.
         """
-        low, few = self._low_degree(start.dimension), early.source.n_rows <= _FEW_ROWS
+        low, few = self._low_degree(start), early.source.n_rows <= _FEW_ROWS
+        climb = [l for l in range(1, low) if has_level(start, l)] + [low]
         found = []
         for number in range(max(1, self.n_starts) * (_STARTS_OF_FEW if few else 1)):
             relevance = start.relevance * self._spread(start) if number else start.relevance
             point, score = replace(start, relevance=relevance), -np.inf
-            for degree in range(min(2 if number else 1, low), low + 1):
+            for degree in climb[1:] if number and len(climb) > 1 else climb:
                 point, score = self._maximise("start", early, point, degree, 25, _EARLY)
             if self._learning.source.n_rows > early.source.n_rows:
                 rows = self._learning.kept_degrees
@@ -252,11 +263,13 @@ class Training(DegreeSearch):
 
         To low degrees a function that swings fast is all noise, and so is one degree more.
         """
-        degree, dimension = 3, start.dimension
+        degree, n_harmonics = 3, partial(start.kernel.n_harmonics, start.dimension)
         top = TOP_DEGREE if self.degree is None else self.degree
         limit = _FAR_FEATURES if self.degree is not None else min(_FAR_FEATURES, self.max_features)
-        while degree < top and basis_size(dimension, degree + 1) <= limit:
+        while degree < top and n_harmonics(degree + 1) <= limit:
             degree += 1
+        while degree > 3 and not has_level(start, degree):
+            degree -= 1
         if degree == 3 or degree > top:
             return []
         free = {"learn_relevance": self.learn_relevance}
@@ -301,10 +314,11 @@ class Training(DegreeSearch):
 
     def _learn_map(self, early: Setting, diagonal: Candidate, start: np.ndarray) -> Candidate:
         """A full map, at the degree that the diagonal one was learned on where that is cheap."""
-        kernel = without_lengthscale(diagonal.point.kernel)
+        kernel = diagonal.point.kernel.without_lengthscale()
         point = replace(diagonal.point, relevance=start, kernel=kernel)
-        low, degree = self._low_degree(point.dimension), diagonal.degree
-        degree = max(low, degree) if basis_size(point.dimension, degree) <= _FAR_FEATURES else low
+        low, degree = self._low_degree(point), diagonal.degree
+        cheap = point.kernel.n_harmonics(point.dimension, degree) <= _FAR_FEATURES
+        degree = max(low, degree) if cheap else low
         point, score = self._maximise(
             "map", early, point, degree, self.max_iter, _EARLY, judged=True
         )

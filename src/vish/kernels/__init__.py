@@ -12,6 +12,7 @@ from vish.kernels.formula import LevelKernel
 from vish.kernels.free import FreeSpectrum
 from vish.kernels.gegenbauer import zonal_harmonics
 from vish.kernels.laplacian import Matern, SquaredExponential
+from vish.kernels.parity import Odd
 from vish.kernels.storage import from_dict
 from vish.kernels.sums import Sum
 from vish.kernels.zonal import Polynomial, Zonal
@@ -24,6 +25,7 @@ __all__ = [
     "LevelKernel",
     "Matern",
     "NeuralTangent",
+    "Odd",
     "Polynomial",
     "SquaredExponential",
     "Sum",

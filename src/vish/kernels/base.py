@@ -17,7 +17,7 @@ import numpy as np
 from vish.kernels import checks
 from vish.kernels.gegenbauer import mercer_sum, reduced_mercer_sum
 from vish.kernels.levels import log_sum
-from vish.sphere.levels import log_level_sizes
+from vish.sphere.levels import level_sizes, log_level_sizes
 from vish.sphere.validation import check_degree, check_dimension
 
 _FULL_DEGREES = 4096  # where a Mercer sum that does not converge is cut
@@ -135,6 +135,33 @@ class Kernel(ABC):
     def start(self, dimension, degree):
         """The kernel with a starting value for each parameter that is None."""
         return self
+
+    @property
+    def is_odd(self):
+        """Whether no even degree has any variance, in whatever dimension."""
+        return False
+
+    def without_lengthscale(self):
+        """The kernel with its lengthscale forgotten: what it means depends on the dimension."""
+        return replace(self, lengthscale=None) if hasattr(self, "lengthscale") else self  # type: ignore[type-var]
+
+    def has_levels(self, dimension, degree):
+        """Whether each degree 0 to `degree` has any variance.  -> [L+1] of bool"""
+        started = self.start(dimension, degree)
+        return started._log_spectrum(dimension, degree, True)[:-1] > -np.inf
+
+    def n_harmonics(self, dimension, degree):
+        """How many harmonics up to the degree have any variance.
+
+        Examples
+        --------
+        >>> from vish.kernels import ArcCosine, Matern
+        >>> Matern(1.5).n_harmonics(dimension=9, degree=4)
+        660
+        >>> ArcCosine(1).n_harmonics(dimension=9, degree=4)  # it has no degree 3
+        504
+        """
+        return int(level_sizes(dimension, degree)[self.has_levels(dimension, degree)].sum())
 
     def freeze(self, dimension, degree):
         """The kernel as numbers: a `FixedSpectrum` for one dimension and degree."""

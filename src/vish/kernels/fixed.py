@@ -59,6 +59,17 @@ class FixedSpectrum(ScaledKernel):
             variance=checks.variance("FixedSpectrum", self.variance),
         )
 
+    @property
+    def is_odd(self):
+        return not any(self.shares[::2])
+
+    def has_levels(self, dimension, degree):
+        """As stored; what lies beyond is known as a whole only."""
+        levels = np.zeros(degree + 1, dtype=bool)
+        stored = np.array(self.shares[: degree + 1]) > 0
+        levels[: len(stored)] = stored
+        return levels
+
     def unit_log_spectrum(self, dimension, degree):
         last = len(self.shares) - 1
         if dimension != self.dimension or degree > last:

@@ -4,6 +4,7 @@ from vish.kernels.arccosine import ArcCosine, NeuralTangent
 from vish.kernels.fixed import FixedSpectrum
 from vish.kernels.free import FreeSpectrum
 from vish.kernels.laplacian import Matern, SquaredExponential
+from vish.kernels.parity import Odd
 from vish.kernels.sums import Sum
 from vish.kernels.zonal import Polynomial
 
@@ -33,10 +34,11 @@ def from_dict(stored):
     name = parameters.pop("kernel", None)
     if name == "Sum":
         return Sum(tuple(from_dict(part) for part in parameters["kernels"]))
+    if name == "Odd":
+        return Odd(from_dict(parameters["of"]))
     if name not in _KINDS:
-        raise ValueError(
-            f"no kernel is named {name!r}; the names are {', '.join([*_KINDS, 'Sum'])}"
-        )
+        names = ", ".join([*_KINDS, "Sum", "Odd"])
+        raise ValueError(f"no kernel is named {name!r}; the names are {names}")
     return _KINDS[name](**parameters)
 
 

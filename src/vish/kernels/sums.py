@@ -73,6 +73,16 @@ class Sum(Kernel):
     def start(self, dimension, degree):
         return Sum(tuple(kernel.start(dimension, degree) for kernel in self.kernels))
 
+    def has_levels(self, dimension, degree):
+        return np.any([kernel.has_levels(dimension, degree) for kernel in self.kernels], axis=0)
+
+    @property
+    def is_odd(self):
+        return all(kernel.is_odd for kernel in self.kernels)
+
+    def without_lengthscale(self):
+        return Sum(tuple(kernel.without_lengthscale() for kernel in self.kernels))
+
     def log_spectrum_and_gradient(self, dimension, degree, *, truncated=False):
         parts = [
             kernel.log_spectrum_and_gradient(dimension, degree, truncated=truncated)

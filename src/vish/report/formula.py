@@ -26,7 +26,6 @@ from vish.likelihoods.binary import _SCALES, _SHARES
 from vish.likelihoods.softmax import _draws
 from vish.report import variance
 from vish.report.packing import packed
-from vish.sphere.harmonics import HarmonicBasis
 
 
 def formula(estimator: Any, X: np.ndarray, budget: int = variance.BUDGET) -> dict[str, Any]:
@@ -42,7 +41,7 @@ def formula(estimator: Any, X: np.ndarray, budget: int = variance.BUDGET) -> dic
         "centre": projection.centre.tolist(),
         "scale": projection.scale.tolist(),
         "map": packed(projection.linear_map),
-        "basis": variance.program(HarmonicBasis(projection.dimension, geometry.degree)),
+        "basis": variance.program(geometry.engine.basis),
         "means": packed(posterior.means.T),
         "shift": np.broadcast_to(shift, posterior.means.shape[1]).tolist(),
         "tail": posterior.tail,

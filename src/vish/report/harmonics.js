@@ -89,7 +89,8 @@ class Model {
     if (variance.form === "monomials") {
       values = (x) => {
         const { values: upper, lower } = monomials(x, variance.degree);
-        return parts.map((c) => dot(c, upper) + dot(c, lower, upper.length));
+        const both = (c) => (c.length > upper.length ? dot(c, lower, upper.length) : 0);  // 0: odd degrees
+        return parts.map((c) => dot(c, upper) + both(c));
       };
     } else if (variance.form === "harmonics") {
       const wide = new Basis(variance.basis);

@@ -65,7 +65,7 @@ def spectrum_of(estimator: Any) -> SpectrumDisplay:
     dimension = geometry.projection.dimension
     variances = model.kernel.spectrum(dimension, geometry.degree, truncated=model.truncated)
     levels = len(variances)
-    degrees = model.equations.degrees if hasattr(model, "equations") else model.degrees
+    degrees = geometry.engine.basis.degrees
     sizes = np.bincount(degrees, minlength=levels)
     of_sigma = np.mean([np.sum(root**2, axis=0) for root in posterior.roots], axis=0)
     possible = np.where(variances * sizes > 0, variances * sizes, np.nan)

@@ -6,7 +6,7 @@ digits and the size depends on the dimension and the degree, so each is compared
 itself at some rows, and the first that is exact is taken:
 
 * squares: :math:`|R \phi|^2` with a triangular root R;
-* monomials: coefficients of the monomials of degree 2L and 2L-1;
+* monomials: coefficients of the monomials of degree 2L and 2L-1 (of odd degrees alone, 2L);
 * harmonics: coefficients of the harmonics up to degree 2L, for few inputs at high degree, where
   monomials are badly conditioned; found by exact quadrature;
 * rank: the largest eigenvectors alone. Not exact: the page says how far it is off.
@@ -23,7 +23,7 @@ from vish.report.packing import packed
 from vish.sphere.engines import PolynomialEngine
 from vish.sphere.harmonics import HarmonicBasis
 from vish.sphere.memory import basis_size
-from vish.sphere.monomials import MomentLayout, first_order, first_rank, last_order
+from vish.sphere.monomials import first_order, first_rank, last_order
 
 BUDGET = 1_000_000  # bytes for all variances of a page, before base64
 EXACT = 2e-7  # largest relative error of a variance that counts as none
@@ -74,7 +74,7 @@ def _candidates(posterior: Posterior) -> Iterator[tuple[str, int, Maker]]:
     if 8 * triangle <= 200_000:
         yield "squares", 8 * triangle, lambda points, _: _squares(posterior, points, "f8")
     if isinstance(geometry.engine, PolynomialEngine) and posterior.polynomial_variance:
-        size = 8 * n_roots * MomentLayout(d, L).size
+        size = 8 * n_roots * geometry.engine.size
         yield "monomials", size, lambda points, _: _monomials(posterior, points)
     yield "squares", 8 * triangle, lambda points, _: _squares(posterior, points, "f8")
     if d <= 4 and _n_nodes(d, L) <= _MOST_NODES:
@@ -85,9 +85,7 @@ def _candidates(posterior: Posterior) -> Iterator[tuple[str, int, Maker]]:
 
 
 def _features(posterior: Posterior, points: np.ndarray) -> np.ndarray:
-    geometry = posterior.geometry
-    basis = HarmonicBasis(geometry.projection.dimension, geometry.degree)
-    return basis.evaluate(points.T, n_jobs=1)
+    return posterior.geometry.engine.basis.evaluate(points.T, n_jobs=1)
 
 
 def _by_root(posterior: Posterior, function: Callable) -> tuple[list[Any], list[int]]:
@@ -127,11 +125,11 @@ def _rank(posterior: Posterior, points: np.ndarray, budget: int) -> tuple[dict, 
 
 
 def _monomials(posterior: Posterior, points: np.ndarray) -> tuple[dict, np.ndarray]:
-    """Coefficients in the first order of `vish.sphere.monomials`, degree 2L then 2L-1."""
+    """Coefficients in the first order of `vish.sphere.monomials`, degree 2L then any of 2L-1."""
     geometry = posterior.geometry
     engine, d, L = geometry.engine, geometry.projection.dimension, geometry.degree
     assert isinstance(engine, PolynomialEngine)
-    layout = MomentLayout(d, L)
+    layout = engine.layout
     row = np.repeat(np.arange(len(layout.extents)), layout.extents)
     first = first_order(d, L)[np.arange(layout.size) - layout.offsets[row]]
     last, n_upper = layout.order[row], len(last_order(d, L))

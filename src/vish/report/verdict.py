@@ -169,18 +169,18 @@ def _outside(outside: dict[str, Any]) -> list[Finding]:
 
 
 def _degree(spectrum: Spectrum) -> list[Finding]:
-    L = len(spectrum.energy) - 1
-    if L < 1:
+    kept = np.flatnonzero(np.isfinite(spectrum.determined))  # degrees with any variance
+    if len(kept) < 2:
         return []
-    beyond = np.append(spectrum.energy[:2].sum(), spectrum.energy[2:])  # linear, then by degree
-    last, determined = float(beyond[-1]), float(np.nan_to_num(spectrum.determined[-1]))
+    L, step = int(kept[-1]), int(kept[-1] - kept[-2])
+    last, determined = float(spectrum.energy[L]), float(spectrum.determined[L])
     if L >= 2 and last > 0.05 and determined > 0.25:
         return [
             Finding(
                 NOTE,
                 f"The degree {L} may be too small",
                 f"Its last degree still holds {_percent(last)} of the fit, and the data determine "
-                f"{_percent(determined)} of it. Try --degree {L + 1}, or a larger "
+                f"{_percent(determined)} of it. Try --degree {L + step}, or a larger "
                 "--max-features.",
             )
         ]

@@ -11,15 +11,18 @@ evaluates linear and quadratic forms in the harmonics with their gradients:
 once. `HarmonicEngine` evaluates the harmonics block by block; it is right for low
 dimensions at high degree, where monomials are badly conditioned. `choose_engine` picks one.
 
-Points are [d, n] with n a chunk of rows; chunks and threads are the caller's.
+Points are [d, n] with n a chunk of rows; chunks and threads are the caller's. Engines of the odd
+degrees alone, up to an odd one, have fewer harmonics and need moments of degree 2L only.
 """
 
 from abc import ABC, abstractmethod
 from functools import lru_cache
+from math import comb
 from typing import Any
 
 import numpy as np
 
+from vish.sphere.blocks import in_blocks
 from vish.sphere.harmonics import HarmonicBasis
 from vish.sphere.memory import basis_size
 from vish.sphere.monomials import (
@@ -39,7 +42,7 @@ from vish.sphere.polynomial_kernels import (
 from vish.sphere.tiles import BLOCK_MULTIPLE, FIRST_TILE, TILE
 
 # Squared, this bounds what rounding errors of moments may grow to in the Gram matrix.
-_WORST_CONDITION = 100.0
+_WORST_CONDITION = 150.0
 
 
 class Engine(ABC):
@@ -47,13 +50,20 @@ class Engine(ABC):
 
     name: str
 
-    def __init__(self, dimension: int, degree: int) -> None:
+    def __init__(self, dimension: int, degree: int, odd: bool = False) -> None:
         self.dimension, self.degree = dimension, degree
+        kept = range(1, degree + 1, 2) if odd else None
+        self.basis = HarmonicBasis(dimension, degree, degrees_kept=kept)
 
     @property
     def n_harmonics(self) -> int:
         """M."""
-        return basis_size(self.dimension, self.degree)
+        return len(self.basis)
+
+    def total_weight(self, gram: np.ndarray) -> float:
+        """Sum of the weights: the squares of a level's harmonics add up to its size."""
+        first = self.basis.level_sizes[0]
+        return float(gram[:first, :first].trace() / first)
 
     @property
     @abstractmethod
@@ -127,17 +137,19 @@ class PolynomialEngine(Engine):
     name = "moments"
     _form_block = 64  # rows per block; blocks are longer when rows are summed
 
-    def __init__(self, dimension: int, degree: int) -> None:
-        super().__init__(dimension, degree)
-        self._layout = layout = MomentLayout(dimension, degree)
+    def __init__(self, dimension: int, degree: int, odd: bool = False) -> None:
+        super().__init__(dimension, degree, odd)
+        self.layout = layout = MomentLayout(dimension, degree, odd)
         self._sum_tiles = layout.tiles(TILE, FIRST_TILE)
         self._form_tiles = layout.tiles(TILE, 1)
         self._transposed_tiles = layout.tiles(TILE, 1, transposed=True)
-        self._map = HarmonicMap(dimension, degree)
-        self._raised = [np.ix_(row, row) for row in self._map.raising]
-        upper, lower = last_order(dimension, degree), last_order(dimension, degree - 1)
+        self._map = HarmonicMap(dimension, degree, odd)
+        self._matrices = [in_blocks(matrix) for matrix in self._map.matrices]
+        upper = last_order(dimension, degree)
         self._even = layout.index(upper, upper)  # places of the moments of degree 2L
-        self._odd = layout.index(upper, lower)
+        if not odd:
+            self._raised = [np.ix_(row, row) for row in self._map.raising]
+            self._mixed = layout.index(upper, last_order(dimension, degree - 1))
         self._build = (layout.plan, layout.staircase)
         # as many rows as keep the monomials of a block in the second-level cache
         strips = 480_000 // (8 * BLOCK_MULTIPLE * (layout.staircase + self.n_harmonics))
@@ -145,10 +157,10 @@ class PolynomialEngine(Engine):
 
     @property
     def size(self) -> int:
-        return self._layout.size
+        return self.layout.size
 
     def accumulate(self, points, weights, targets):
-        layout, tiles = self._layout, self._sum_tiles
+        layout, tiles = self.layout, self._sum_tiles
         sums = np.zeros(tiles.starts[-1])
         cross = np.zeros((self.n_harmonics, len(targets)))
         shape = (*self._build, layout.first_rows, tiles.starts, self._sum_block)
@@ -156,34 +168,35 @@ class PolynomialEngine(Engine):
         return sums[tiles.gather], cross[layout.place]
 
     def gram(self, sums):
-        even, odd = sums[self._even], sums[self._odd]
+        even, to_upper = sums[self._even], self._matrices[0]
+        of_upper = to_upper @ (to_upper @ even).T
+        if len(self._map.rows) == 1:
+            return (of_upper + of_upper.T) / 2
         # |xi| = 1: the moments of degree 2L-2 are sums of those of degree 2L
         lower = sum(even[raised] for raised in self._raised)
         upper_rows, lower_rows = self._map.rows
-        to_upper, to_lower = self._map.matrices
+        to_lower = self._matrices[1]
         gram = np.empty((self.n_harmonics, self.n_harmonics))
-        gram[np.ix_(upper_rows, upper_rows)] = to_upper @ (to_upper @ even).T
+        gram[np.ix_(upper_rows, upper_rows)] = of_upper
         gram[np.ix_(lower_rows, lower_rows)] = to_lower @ (to_lower @ lower).T
-        mixed = (to_lower @ (to_upper @ odd).T).T
+        mixed = (to_lower @ (to_upper @ sums[self._mixed]).T).T
         gram[np.ix_(upper_rows, lower_rows)] = mixed
         gram[np.ix_(lower_rows, upper_rows)] = mixed.T
         return (gram + gram.T) / 2
 
     def cross(self, sums):
-        split = self._even.shape[0]
-        cross = np.empty_like(sums)
-        for rows, matrix, part in zip(
-            self._map.rows, self._map.matrices, (sums[:split], sums[split:]), strict=True
-        ):
+        ends = np.cumsum([matrix.shape[1] for matrix in self._matrices])
+        cross, parts = np.empty_like(sums), np.split(sums, ends[:-1])
+        for rows, matrix, part in zip(self._map.rows, self._matrices, parts, strict=True):
             cross[rows] = matrix @ part
         return cross
 
     def linear_form(self, coefficients):
         parts = [
             matrix.T @ coefficients[rows]
-            for rows, matrix in zip(self._map.rows, self._map.matrices, strict=True)
+            for rows, matrix in zip(self._map.rows, self._matrices, strict=True)
         ]
-        return np.ascontiguousarray(np.vstack(parts)[self._layout.order])
+        return np.ascontiguousarray(np.vstack(parts)[self.layout.order])
 
     def quadratic_form(self, matrix):
         coefficients = self.moment_coefficients(matrix)
@@ -191,19 +204,20 @@ class PolynomialEngine(Engine):
 
     def moment_coefficients(self, matrix):
         """The adjoint of `gram`: contract the matrix with the map, add equal monomials."""
-        upper_rows, lower_rows = self._map.rows
-        to_upper, to_lower = self._map.matrices
 
-        def contract(left, block, right):
+        def contract(p: int, q: int) -> np.ndarray:
+            left, right = self._matrices[p], self._matrices[q]
+            block = matrix[np.ix_(self._map.rows[p], self._map.rows[q])]
             return left.T @ (right.T @ block.T).T
 
-        even = contract(to_upper, matrix[np.ix_(upper_rows, upper_rows)], to_upper)
-        odd = 2 * contract(to_upper, matrix[np.ix_(upper_rows, lower_rows)], to_lower)
-        lower = contract(to_lower, matrix[np.ix_(lower_rows, lower_rows)], to_lower)
+        even = contract(0, 0)
+        if len(self._map.rows) == 1:
+            return np.bincount(self._even.ravel(), even.ravel(), self.size)
+        mixed, lower = 2 * contract(0, 1), contract(1, 1)
         for raised in self._raised:
             even[raised] += lower
         coefficients = np.bincount(self._even.ravel(), even.ravel(), self.size)
-        coefficients += np.bincount(self._odd.ravel(), odd.ravel(), self.size)
+        coefficients += np.bincount(self._mixed.ravel(), mixed.ravel(), self.size)
         return coefficients
 
     def linear(self, points, form):
@@ -218,14 +232,14 @@ class PolynomialEngine(Engine):
 
     def forms(self, points, quadratic, linear):
         out = np.empty(points.shape[1]), np.empty((linear.shape[1], points.shape[1]))
-        shape = (self._layout.first_rows, self._form_tiles.starts, self._form_block)
+        shape = (self.layout.first_rows, self._form_tiles.starts, self._form_block)
         evaluate_forms(points, quadratic[0], linear, *self._build, *shape, *out)
         return out
 
     def pull_back(self, points, quadratic, factors, linear, weights):
         values, gradient = np.empty(points.shape[1]), np.empty_like(points)
         starts = (self._form_tiles.starts, self._transposed_tiles.starts)
-        shape = (*self._build, self._layout.first_rows, *starts, self._form_block)
+        shape = (*self._build, self.layout.first_rows, *starts, self._form_block)
         forms = (*quadratic, factors, linear, weights)
         pull_back_forms(points, *forms, *shape, values, gradient)
         return values, gradient
@@ -241,9 +255,8 @@ class HarmonicEngine(Engine):
     name = "features"
     _sum_block = 160
 
-    def __init__(self, dimension: int, degree: int) -> None:
-        super().__init__(dimension, degree)
-        self._basis = HarmonicBasis(dimension, degree)
+    def __init__(self, dimension: int, degree: int, odd: bool = False) -> None:
+        super().__init__(dimension, degree, odd)
         self._upper = np.triu_indices(self.n_harmonics)
 
     @property
@@ -251,7 +264,7 @@ class HarmonicEngine(Engine):
         return len(self._upper[0])
 
     def _features(self, points):
-        return self._basis.evaluate(points.T, n_jobs=1)
+        return self.basis.evaluate(points.T, n_jobs=1)
 
     def accumulate(self, points, weights, targets):
         features, M = self._features(points), self.n_harmonics
@@ -282,7 +295,7 @@ class HarmonicEngine(Engine):
         return form.T @ self._features(points).T
 
     def linear_pull_back(self, points, form, weights):
-        return self._basis.pull_back(points.T, weights.T @ form.T, n_jobs=1).T
+        return self.basis.pull_back(points.T, weights.T @ form.T, n_jobs=1).T
 
     def forms(self, points, quadratic, linear):
         features = self._features(points)
@@ -293,7 +306,7 @@ class HarmonicEngine(Engine):
         features = self._features(points)
         half = features @ quadratic
         cotangent = 2 * factors[:, None] * half + weights.T @ linear.T
-        gradient = self._basis.pull_back(points.T, cotangent, n_jobs=1).T
+        gradient = self.basis.pull_back(points.T, cotangent, n_jobs=1).T
         return np.einsum("nm,nm->n", half, features), np.ascontiguousarray(gradient)
 
 
@@ -303,20 +316,22 @@ _ENGINES: dict[str, type[Engine]] = {
 
 
 @lru_cache(maxsize=32)
-def choose_engine(dimension: int, degree: int, name: str = "auto") -> Engine:
+def choose_engine(dimension: int, degree: int, name: str = "auto", odd: bool = False) -> Engine:
     """The engine for a dimension and degree, by conditioning and cost.
 
     Parameters
     ----------
     name : {"auto", "moments", "features"}
         Force one of the routes.
+    odd : bool
+        Whether the odd degrees alone are wanted; then the degree must be odd.
     """
     if name != "auto":
-        return _ENGINES[name](dimension, degree)
-    if degree == 0 or condition_number(dimension, degree) > _WORST_CONDITION:
-        return HarmonicEngine(dimension, degree)
-    M = basis_size(dimension, degree)
-    moments = MomentLayout(dimension, degree).size + 8 * M  # building a monomial costs about 8
+        return _ENGINES[name](dimension, degree, odd)
+    if degree == 0 or condition_number(dimension, degree, odd) > _WORST_CONDITION:
+        return HarmonicEngine(dimension, degree, odd)
+    M = comb(dimension + degree - 1, degree) if odd else basis_size(dimension, degree)
+    moments = MomentLayout(dimension, degree, odd).size + 8 * M  # a monomial costs about 8
     return (PolynomialEngine if moments < M * (M + 1) // 2 + 8 * M else HarmonicEngine)(
-        dimension, degree
+        dimension, degree, odd
     )

@@ -70,11 +70,13 @@ class MomentLayout:
     """The staircase of moments of degree 2L and 2L-1, as one vector.
 
     Row b belongs to the b-th last monomial and holds its products with the first monomials
-    0..extents[b]-1.
+    0..extents[b]-1. For the harmonics of odd degree alone, L odd, there are no moments of degree
+    2L-1: their products are even.
     """
 
     dimension: int
     degree: int
+    odd: bool = False
 
     @cached_property
     def prefixes(self) -> np.ndarray:
@@ -84,6 +86,8 @@ class MomentLayout:
     def _smallest(self) -> np.ndarray:
         """Smallest variable of the last monomials of degree L, then of degree L-1."""
         upper = last_order(self.dimension, self.degree)[:, 0]
+        if self.odd:
+            return upper
         if self.degree == 1:  # the monomial 1 goes with every first monomial
             return np.append(upper, self.dimension - 1)
         return np.append(upper, last_order(self.dimension, self.degree - 1)[:, 0])
@@ -125,9 +129,9 @@ class MomentLayout:
             plan.append((d - 1 - i, levels[L - 1], sizes[L - 1, i], place))
             place += sizes[L - 1, i]
             size = sizes[L - 2, i] if L > 1 else int(i == 0)
-            if size:
+            if size and not self.odd:
                 plan.append((d, copied, size, place))
-            copied, place = copied + size, place + size
+                copied, place = copied + size, place + size
         return np.array(plan)
 
     @cached_property
@@ -154,21 +158,33 @@ class MomentLayout:
 
         Variables [P, L] and [Q, L'] -> [P, Q].
         """
-        L = self.degree
-        skip = 0 if right.shape[1] == L else self.prefixes[L, -1]  # in (degree L, degree L-1)
+        keys, places = self._keys
         out = np.empty((len(left), len(right)), dtype=np.int64)
-        rows = max(1, 2**22 // max(1, len(right)))
-        for start in range(0, len(left), rows):
-            part = left[start : start + rows]
-            shape = (len(part), len(right))
-            pairs = [
-                np.broadcast_to(part[:, None], (*shape, L)),
-                np.broadcast_to(right[None], (*shape, right.shape[1])),
-            ]
-            variables = np.sort(np.concatenate(pairs, axis=2), axis=2)
-            last = self.place[skip + last_rank(variables[..., L:], self.dimension)]
-            out[start : start + rows] = self.offsets[last] + first_rank(variables[..., :L])
+        of_right = self._key(right)
+        for row, of_left in enumerate(self._key(left)):  # keys of a product are a sum
+            out[row] = places[np.searchsorted(keys, of_left + of_right)]
         return out
+
+    def _key(self, variables: np.ndarray) -> np.ndarray:
+        """A number of each monomial's own: the sum of random ones of its variables.  [P, L] -> [P]
+
+        64 bits, modulo 2^64.
+        """
+        numbers = np.random.default_rng(0).integers(2**64, size=self.dimension, dtype=np.uint64)
+        return numbers[variables].sum(axis=1, dtype=np.uint64)
+
+    @cached_property
+    def _keys(self) -> tuple[np.ndarray, np.ndarray]:
+        """Keys of all moments, ascending, and their places."""
+        d, L = self.dimension, self.degree
+        last = np.concatenate([self._key(last_order(d, k)) for k in (L, L - 1)])[self.order]
+        row = np.repeat(np.arange(len(self.extents)), self.extents)
+        first = self._key(first_order(d, L))[np.arange(self.size) - self.offsets[row]]
+        keys = first + last[row]
+        places = np.argsort(keys)
+        keys = keys[places]
+        assert (keys[1:] > keys[:-1]).all()  # no two alike
+        return keys, places
 
     def tiles(self, width: int, height: int, transposed: bool = False) -> "Tiles":
         """The staircase cut into tiles, for kernels that work on tiles."""
@@ -221,17 +237,22 @@ class HarmonicMap:
     """Harmonics up to degree L as combinations of the monomials of degree L and L-1.
 
     Those with the parity of L are homogeneous polynomials of degree L on the sphere, the
-    others of degree L-1: phi[rows[p]] = matrices[p] @ monomials of degree L-p, p = 0, 1.
+    others of degree L-1: phi[rows[p]] = matrices[p] @ monomials of degree L-p, p = 0, 1. Of the
+    harmonics of odd degree alone, L odd, there is p = 0 only.
     """
 
-    def __init__(self, dimension: int, degree: int) -> None:
+    def __init__(self, dimension: int, degree: int, odd: bool = False) -> None:
         self.dimension, self.degree = dimension, degree
         degrees = HarmonicBasis(dimension, degree).degrees
-        self.rows = [np.flatnonzero(degrees % 2 == (degree - p) % 2) for p in (0, 1)]
-        self.matrices = self._matrices(degrees)
-        self.raising = _raising(dimension, degree - 1)  # from degree L-1 to L
+        parities = (0,) if odd else (0, 1)
+        self.rows = [np.flatnonzero(degrees % 2 == (degree - p) % 2) for p in parities]
+        self.matrices = self._matrices(degrees, parities)
+        if odd:
+            self.rows = [np.arange(len(self.rows[0]))]  # there are no others in between
+        else:
+            self.raising = _raising(dimension, degree - 1)  # from degree L-1 to L
 
-    def _matrices(self, degrees):
+    def _matrices(self, degrees, parities):
         """Coefficients by the harmonic recursion itself, carried out on polynomials."""
         d, L = self.dimension, self.degree
         up = [_raising(d, k) for k in range(L)]
@@ -280,7 +301,7 @@ class HarmonicMap:
                         coefficients[child] = current[place]
 
         matrices = []
-        for p in (0, 1):
+        for p in parities:
             blocks = []
             for l in range((L - p) % 2, L - p + 1, 2):
                 level = recursion.order[degrees == l]
@@ -292,7 +313,7 @@ class HarmonicMap:
         return matrices
 
 
-def condition_number(dimension: int, degree: int) -> float:
+def condition_number(dimension: int, degree: int, odd: bool = False) -> float:
     r"""Of the map from scaled monomials sqrt(K!/alpha!) xi^alpha to orthonormal harmonics.
 
     Its rows are orthogonal; the square of a row of degree l inside degree K is, with
@@ -300,7 +321,7 @@ def condition_number(dimension: int, degree: int) -> float:
     """
     d = dimension
     logs = []
-    for K in (degree, degree - 1):
+    for K in (degree,) if odd else (degree, degree - 1):
         for l in range(K % 2, K + 1, 2):
             i, j = np.arange(1, (K - l) // 2 + 1), np.arange(l)
             log = np.log(2.0 * i * (2 * l + d - 2 + 2 * i)).sum() + np.log(d + 2.0 * j).sum()
