@@ -31,8 +31,8 @@ class Method(NamedTuple):
 
 _BOTH = ("regression", "classes")
 METHODS = {
-    "vish": Method("spherical:best", "VISH: degree, map and noise chosen by evidence", tasks=_BOTH),
-    "vish-warped": Method("spherical:warped", "the same with a learned warp of the target"),
+    "vish": Method("spherical:best", "VISH: our best, degree and map by evidence", tasks=_BOTH),
+    "vish-warped": Method("spherical:warped", "VISH with a learned warp of the target"),
     "vish-paper": Method(
         "spherical:as_in_the_paper",
         "VISH with the paper's degree, kernel, tail and noise",
