@@ -5,7 +5,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from vish import VISHRegressor
-from vish.kernels import Matern
+from vish.kernels import Matern, Odd, Polynomial
 from vish.likelihoods import Gaussian, SinhArcsinh, Warped
 
 QUICK = {"max_features": 40, "n_starts": 1, "max_iter": 100}
@@ -50,6 +50,9 @@ def fitted(**parameters):
         (lambda: fit(degree="high"), "degree is 'high'"),
         (lambda: fit(degree=2.5), r"degree is 2\.5"),
         (lambda: fit(degree=200), "largest degree that fits"),
+        (lambda: fit(kernel=Odd(Matern()), degree=301), r"degree that fits is \d*[13579];"),
+        (lambda: fit(kernel=Odd(Matern()), degree=0), "no variance up to degree 0.*raise"),
+        (lambda: fit(kernel=Odd(Polynomial(2, 0.0))), "no variance up to degree 1.*raise"),
         (lambda: fit(max_features=1), "max_features is 1: give an integer of at least 2"),
         (lambda: fit(n_starts=0), "n_starts is 0: give an integer of at least 1"),
         (lambda: fit(subset_size=0), "subset_size is 0"),

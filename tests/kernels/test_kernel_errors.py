@@ -40,6 +40,10 @@ class Scalar(LevelKernel):
 
 
 CASES = {
+    "odd of a stored spectrum": (
+        lambda: Odd(Matern(1.5, 0.5).freeze(3, 4)),
+        r"take the odd ones first, Odd\(kernel\).freeze",
+    ),
     "odd of no kernel": (lambda: Odd(1.5), r"give a kernel, such as Odd\(Matern\(1.5\)\), not 1.5"),
     "odd at degree 0": (
         lambda: Odd(Matern()).spectrum(3, 0, truncated=True),

@@ -27,6 +27,19 @@ def test_the_harmonics_selected_are_those_of_largest_variance():
     assert title.startswith("VISH: the first 49 carry 9")
 
 
+def test_products_of_fourier_features_are_compared_at_the_same_norm():
+    """On the circle, by the spectral density of the Matérn-3/2, (3 + w²)^-2 at frequency w."""
+    import matplotlib.pyplot as plt
+
+    picture = figures.variance_fourier()
+    title = picture.axes[0].get_title()
+    plt.close(picture)
+    frequencies = np.abs(np.arange(-59, 60))
+    one = np.sort((3 + frequencies**2.0) ** -2)[::-1]
+    share = (one[:7].sum() / one.sum()) ** 2
+    assert f"the first 49 carry {100 * share:.1f} %" in title
+
+
 def test_squares_have_the_area_of_their_variance():
     import matplotlib.pyplot as plt
 

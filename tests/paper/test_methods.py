@@ -64,6 +64,28 @@ def test_the_time_budget_ends_svgp_and_says_so(rng):
     assert fitted.facts["seconds, extrapolated"] > 0
 
 
+def test_the_noise_of_networks_that_differ_more_than_they_err(rng):
+    """Their spread is noise already; what is added must not be a spike."""
+    from scipy import stats
+
+    from vish.paper.methods.networks import _mixture, _noise
+
+    outputs, truth = rng.normal(0, 0.3, (50, 200)), rng.normal(0, 0.05, 200)
+    noise = _noise(outputs, truth)
+    densities = [_mixture(outputs, s, truth).log_density.mean() for s in (noise / 2, noise * 2)]
+    assert _mixture(outputs, noise, truth).log_density.mean() > max(densities)
+    one = rng.normal(0, 0.3, (1, 200))  # without dropout: the root mean square
+    assert _noise(one, truth) == pytest.approx(np.sqrt(np.mean((truth - one) ** 2)), rel=1e-4)
+    expected = np.log(stats.norm.pdf(truth, outputs, noise).mean(axis=0))
+    assert _mixture(outputs, noise, truth).log_density == pytest.approx(expected)
+
+
+def test_a_network_out_of_time_says_so_and_keeps_its_first_rows(rng):
+    X = rng.normal(size=(200, 2))
+    fitted = fit("nn", Training(X, X[:, 0], budget=0.0))
+    assert fitted.facts["cut short"] == "after 1 epochs"
+
+
 def test_the_banana_bound_rises_with_the_features(rng):
     X = rng.normal(size=(80, 2))
     y = (X[:, 0] ** 2 > X[:, 1]).astype(float)

@@ -230,6 +230,38 @@ def test_failures_stand_in_the_table(place, monkeypatch):
 
 
 @pytest.mark.parametrize(
+    ("experiment", "data", "method", "reason"),
+    [
+        ("uci", "uci/yacht", "vff", "for one or two inputs; see the banana"),
+        ("uci", "uci/yacht", "a-vff", None),
+        ("airline", "flights/10000", "gpr", None),
+        ("airline", "flights/100000", "gpr-ard", "exact: for 20,000 rows at most"),
+        ("susy", "susy-10k", "vish-warped", "not for classes"),
+        ("banana", "banana", "vff-banana", None),
+        ("banana", "banana", "linear", "not for banana"),
+    ],
+)
+def test_methods_and_rows_that_do_not_go_together(experiment, data, method, reason):
+    assert Job(experiment, data, method, 0).unsuited == reason
+
+
+def test_what_is_not_for_the_rows_stands_in_the_table_and_is_not_run(place):
+    options = PaperOptions("uci", str(place.data), str(place.out), 1, ["vff"], retry=True)
+    said: list[str] = []
+    assert run(options, said.append)["not_done"] == 5
+    assert run(options, said.append)["runs"] == 5
+    assert len(said) == 10  # a line before and after each, once
+    assert "for one or two inputs" in (place.out / "tables.md").read_text()
+
+
+def test_the_banana_takes_methods_by_their_own_names(place):
+    named = jobs("banana", place, ["vish", "vff", "vish"], None, None, 60)
+    assert {job.method for job in named} == {"vish-banana", "vff-banana"}
+    default = jobs("banana", place, None, None, None, 60)
+    assert len(list(default)) == len(set(jobs("banana", place, ["vish", "vff"], None, None, 60)))
+
+
+@pytest.mark.parametrize(
     ("options", "text"),
     [
         (PaperOptions("uki"), "choose uci, airline"),

@@ -27,8 +27,8 @@ def test_mean_deviation_and_difference():
     records = [record("a-vff", 0, 0.010, -0.8), record("a-vff", 1, 0.014, -0.9)]
     table = tables.of_data("uci/energy", records)
     assert table.rows[0] == [
-        "a-vff", "210", "0.0120 ± 0.0020", "0.011 ± 0.00", "+0.0010", "-0.850 ± 0.050",
-        "-0.824 ± 0.11", "-0.026", "1.5 ± 0.0", "100", "2", "",
+        "a-vff", "210", "0.0120 ± 0.0020", "0.011 ± 0.000", "+0.0010", "-0.850 ± 0.050",
+        "-0.824 ± 0.110", "-0.026", "1.5 ± 0.0", "100", "2", "",
     ]  # fmt: skip
     assert table.note == "UCI energy; 691 rows to learn from, 77 to test."
 

@@ -237,17 +237,18 @@ def starting_relevance(estimator: Any, live: np.ndarray) -> np.ndarray:
         Projection(np.zeros(D), np.ones(D), relevance)  # checks the shape
     degree = 1 if estimator.degree == "auto" else int(estimator.degree)
     rank = estimator.rank if isinstance(estimator.rank, int) else len(relevance)
-    _check_gram_size(min(rank, len(relevance)) + 1, degree)
+    odd = kernel_of(estimator).is_odd and degree % 2 == 1
+    _check_gram_size(min(rank, len(relevance)) + 1, degree, odd)
     return relevance
 
 
-def _check_gram_size(dimension: int, degree: int) -> None:
+def _check_gram_size(dimension: int, degree: int, odd: bool) -> None:
     """Refuse features whose Gram matrix, factored, would not fit in memory."""
     limit = int(np.sqrt(physical_memory() / (_MATRICES * 8)))
-    if (size := basis_size(dimension, degree)) > limit:
-        fits = 0
-        while basis_size(dimension, fits + 1) <= limit:
-            fits += 1
+    if (size := basis_size(dimension, degree, odd)) > limit:
+        fits, step = (1, 2) if odd else (0, 1)
+        while basis_size(dimension, fits + step, odd) <= limit:
+            fits += step
         raise ValueError(
             f"degree {degree} of {dimension - 1} mapped inputs has {size:,} features, whose "
             f"matrices do not fit in memory: the largest degree that fits is {fits}; lower the "

@@ -112,7 +112,7 @@ class Ascent:
         watch = Watch(trial_at, best_vector) if judged else None
         size = point.kernel.n_harmonics(point.dimension, degree)
         few = has_few_rows(setting.source, size)
-        to_factor = setting.source.n_rows if few else size
+        to_factor = setting.source.n_rows if few else max(1, size)
         work = to_factor * max(setting.source.n_rows or 0, _FEW_ROWS)
         affordable = (_WORK_AT_RISK if at_risk else _WORK) // work
         iterations = min(max_iter, max(_LEAST_ITERATIONS, affordable))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vish.kernels.base import Kernel
+from vish.kernels.fixed import FixedSpectrum
 from vish.kernels.levels import log_sum
 from vish.sphere.levels import log_level_sizes
 from vish.sphere.validation import check_degree, check_dimension
@@ -49,6 +50,11 @@ class Odd(Kernel):
     def __post_init__(self):
         if not isinstance(self.kernel, Kernel):
             raise ValueError(f"Odd: give a kernel, such as Odd(Matern(1.5)), not {self.kernel!r}")
+        if isinstance(self.kernel, FixedSpectrum):
+            raise ValueError(
+                "Odd: of a stored spectrum the degrees beyond the last are known as a whole only; "
+                "take the odd ones first, Odd(kernel).freeze(dimension, degree)"
+            )
 
     @property
     def parameter_names(self):

@@ -29,6 +29,8 @@ AIRLINE_INDUCING = 500
 BANANA_DEGREES = (1, 2, 4, 6, 8, 10, 12, 14, 17, 20, 23, 27)  # the paper's: 2, 14, 27
 BANANA_FREQUENCIES = (2, 3, 5, 7, 9, 11, 13, 15)  # per input; 29 x 29 features at most
 SPLITS = {"uci": 5, "airline": 10, "timing": 1, "susy": 5, "banana": 1}
+TASKS = {"susy": "classes", "banana": "banana"}  # the others are regression
+EXACT_METHODS, MOST_ROWS_OF_EXACT = ("gpr", "gpr-ard", "a-gpr"), 20_000
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,20 @@ class Job:
     def seed(self) -> int:
         return self.split
 
+    @property
+    def unsuited(self) -> str | None:
+        """Why the method cannot be run on these rows, or None."""
+        task = TASKS.get(self.experiment, "regression")
+        if task not in METHODS[self.method].tasks:
+            return f"not for {task}"
+        if self.method == "vff":  # all tables have more
+            return "for one or two inputs; see the banana"
+        flights = self.experiment in ("airline", "timing")
+        n = int(self.data.partition("/")[2]) if flights else 0
+        if self.method in EXACT_METHODS and n > MOST_ROWS_OF_EXACT:
+            return f"exact: for {MOST_ROWS_OF_EXACT:,} rows at most"
+        return None
+
     def as_dict(self) -> dict:
         return asdict(self)
 
@@ -78,7 +94,9 @@ def jobs(
         "uci": UCI_METHODS, "airline": AIRLINE_METHODS, "timing": TIMING_METHODS,
         "susy": SUSY_METHODS, "banana": BANANA_METHODS,
     }[experiment]  # fmt: skip
-    names = [name for name in (methods or default) if _applies(experiment, name)]
+    names = list(dict.fromkeys(methods or default))
+    if experiment == "banana":  # with a kernel that is given
+        names = [f"{name}-banana" if name in ("vish", "vff") else name for name in names]
     count = n_splits or SPLITS[experiment]
     for data in data_sets(experiment, place, sizes):
         for split in range(count):
@@ -109,22 +127,14 @@ def _rows(path: Path) -> int:
     return pq.ParquetFile(path).metadata.num_rows
 
 
-def _applies(experiment: str, name: str) -> bool:
-    """Whether a method can do an experiment's task, and is not endless on its rows."""
-    task = {"susy": "classes", "banana": "banana"}.get(experiment, "regression")
-    few_rows = {"gpr", "gpr-ard", "a-gpr"}
-    if task not in METHODS[name].tasks or name == "vff":  # all tables here have more inputs
-        return False
-    return experiment in ("uci", "susy", "banana") or name not in few_rows
-
-
 def _degrees(experiment: str, data: str, name: str) -> Sequence[int | None]:
     if experiment == "uci":
         return [published.UCI_DEGREES[data.removeprefix("uci/")]]
     if name in ("vish-paper", "vish-fixed") and experiment in ("airline", "timing"):
         return AIRLINE_DEGREES
     if experiment == "banana":
-        return BANANA_DEGREES if name == "vish-banana" else BANANA_FREQUENCIES
+        features = {"vish-banana": BANANA_DEGREES, "vff-banana": BANANA_FREQUENCIES}
+        return features.get(name, [None])
     return [None]
 
 
@@ -147,7 +157,7 @@ def load(job: Job, place: Place) -> splits.Split:
 
 def training(job: Job, rows: splits.Split) -> Training:
     """What the method is given."""
-    task = "classes" if job.experiment in ("susy", "banana") else "regression"
+    task = "classes" if job.experiment in TASKS else "regression"
     inducing = AIRLINE_INDUCING
     if job.experiment == "uci":
         inducing = published.UCI_FEATURES[job.data.removeprefix("uci/")]

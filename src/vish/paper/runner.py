@@ -29,6 +29,8 @@ def is_due(job: Job, results: Results, retry: bool = False) -> bool:
         return True
     if record["status"] == "missing":
         return not METHODS[job.method].missing
+    if record["status"] == "unsuited":
+        return job.unsuited is None
     return retry and record["status"] != "done"
 
 
@@ -46,11 +48,13 @@ def run_all(
 
 
 def run_one(job: Job, place: Place, limit: float, worker: tuple[str, ...] = _WORKER) -> Record:
-    """One run as a record: done, failed, out of time or missing a peer."""
+    """One run as a record: done, failed, out of time, missing a peer, or not for these rows."""
     record: Record = {
         "experiment": job.experiment, "data": job.data, "method": job.label, "split": job.split,
         "seed": job.seed,
     }  # fmt: skip
+    if job.unsuited:
+        return record | {"status": "unsuited", "error": job.unsuited}
     if METHODS[job.method].missing:
         return record | {"status": "missing", "error": MISSING}
     started = time.perf_counter()

@@ -118,12 +118,13 @@ def _note(name: str, records: list[Record]) -> str:
 def _remarks(runs: list[Record]) -> list[str]:
     """What a reader must know: what failed, and what was cut short."""
     remarks = []
-    for status in ("failed", "timeout", "missing"):
+    for status in ("failed", "timeout", "missing", "unsuited"):
         failed = [r for r in runs if r["status"] == status]
         if failed:
             several = f" ({len(failed)} splits)" if len(failed) > 1 else ""
             error = failed[-1]["error"]
-            remarks.append(error if status == "missing" else f"{status}: {error}{several}")
+            told = status in ("missing", "unsuited")  # the same for all splits
+            remarks.append(error if told else f"{status}: {error}{several}")
     facts: dict[str, Any] = next((r["facts"] for r in reversed(runs) if "facts" in r), {})
     if "hyperparameters from rows" in facts:
         remarks.append(f"hyperparameters from {facts['hyperparameters from rows']:,} rows")
@@ -150,7 +151,7 @@ def _spread(values: list[float], digits: int) -> str:
 
 
 def _printed(theirs: published.Printed | None, digits: int) -> str:
-    return "" if theirs is None else f"{theirs[0]:.{digits}f} ± {theirs[1]:.{max(digits - 1, 1)}f}"
+    return "" if theirs is None else f"{theirs[0]:.{digits}f} ± {theirs[1]:.{digits}f}"
 
 
 def _beside(values, theirs, digits) -> list[str]:

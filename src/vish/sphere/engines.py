@@ -17,7 +17,6 @@ degrees alone, up to an odd one, have fewer harmonics and need moments of degree
 
 from abc import ABC, abstractmethod
 from functools import lru_cache
-from math import comb
 from typing import Any
 
 import numpy as np
@@ -330,7 +329,7 @@ def choose_engine(dimension: int, degree: int, name: str = "auto", odd: bool = F
         return _ENGINES[name](dimension, degree, odd)
     if degree == 0 or condition_number(dimension, degree, odd) > _WORST_CONDITION:
         return HarmonicEngine(dimension, degree, odd)
-    M = comb(dimension + degree - 1, degree) if odd else basis_size(dimension, degree)
+    M = basis_size(dimension, degree, odd)
     moments = MomentLayout(dimension, degree, odd).size + 8 * M  # a monomial costs about 8
     return (PolynomialEngine if moments < M * (M + 1) // 2 + 8 * M else HarmonicEngine)(
         dimension, degree, odd

@@ -21,13 +21,14 @@ def physical_memory() -> int:
     return memory
 
 
-def basis_size(dimension: int, degree: int) -> int:
+def basis_size(dimension: int, degree: int, odd: bool = False) -> int:
     """M, the number of harmonics of d variables up to the degree, in closed form.
 
-    As functions on the sphere they are the homogeneous polynomials of degree L and L-1.
+    As functions on the sphere they are the homogeneous polynomials of degree L and L-1; those of
+    odd degree alone, L odd, the former.
     """
     d, L = dimension, degree
-    return comb(d + L - 1, L) + (comb(d + L - 2, L - 1) if L else 0)
+    return comb(d + L - 1, L) + (comb(d + L - 2, L - 1) if L and not odd else 0)
 
 
 def check_basis_size(dimension: int, degree: int) -> None:
