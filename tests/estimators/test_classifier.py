@@ -229,7 +229,9 @@ def test_partial_fit_approaches_the_fit_of_all(rng):
     scaling = (first._model.geometry.projection.centre, first._model.geometry.projection.scale)
     whole = VISHClassifier(first.kernel_, scaling=scaling, **geometry).fit(X, y)
     before = np.abs(first.predict_proba(X) - whole.predict_proba(X)).mean()
+    evidence = first.log_evidence_
     first.partial_fit(X[300:], y[300:])
+    assert first.log_evidence_ < evidence  # probabilities of more rows
     after = np.abs(first.predict_proba(X) - whole.predict_proba(X)).mean()
     assert first.n_rows_seen_ == 600
     assert after < before / 3

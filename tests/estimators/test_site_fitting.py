@@ -194,6 +194,19 @@ def test_all_rows_after_a_subset(rng):
     np.testing.assert_allclose(model.predict(x[:, None]), same.predict(x[:, None]), rtol=0.02)
 
 
+@pytest.mark.parametrize("likelihood", [Poisson(), StudentT(), Heteroscedastic()])
+def test_the_evidence_of_more_rows_is_added(rng, likelihood):
+    X = rng.standard_normal((300, 2))
+    y = rng.poisson(np.exp(np.sin(X[:, 0]))).astype(float)
+    given = {"likelihood": likelihood, "kernel": Matern(1.5, 0.5), "degree": 3, "relevance": 0.5}
+    model = VISHRegressor(**given, optimize=False).fit(X, y)
+    whole = model.log_evidence_
+    model.fit(X[:200], y[:200])
+    first = model.log_evidence_
+    grown = model.partial_fit(X[200:250], y[200:250]).partial_fit(X[250:], y[250:])
+    assert grown.log_evidence_ == pytest.approx(whole, abs=0.01 * abs(whole - first))
+
+
 def test_partial_fit_approaches_the_fit_of_all(rng):
     x, y, mean = make("poisson", rng, 1200)
     model = VISHRegressor(likelihood=Poisson(), degree=5, n_starts=1)

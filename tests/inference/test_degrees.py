@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from vish import VISHRegressor
+from vish.inference.degrees import Candidate, DegreeSearch
+from vish.inference.holdout import Trial
 from vish.kernels import ArcCosine, Matern, Odd
 
 
@@ -39,6 +41,18 @@ def test_rows_to_come_pay_for_a_higher_degree(rng):
     signal = np.sin(3 * X[40_000:, 0]) * np.cos(2 * X[40_000:, 1])
     errors = [np.mean((m.predict(X[40_000:]) - signal) ** 2) for m in (many, fixed)]
     assert errors[0] < errors[1]
+
+
+def test_a_higher_degree_leaves_no_more_noise():
+    """A search cut short may say so, and many rows to come would believe it."""
+    search = object.__new__(DegreeSearch)
+    search.rows_to_come = 1e6
+    search._try = lambda point, degree: Trial(None, degree, np.full(2, -1.0), np.ones(2), 0.0, -1.3)
+    higher = Candidate(None, -100.0, 5)
+    assert search._evidence(higher)[1] == -1.3
+    evidence, settled = search._evidence(higher, least=-1.2)
+    assert settled == -1.2
+    assert evidence == pytest.approx([-102.0, -102.0 - 1.2e6])
 
 
 def test_an_odd_kernel_climbs_by_odd_degrees(rng):

@@ -40,7 +40,7 @@ def test_uci_is_standardised_on_the_training_rows(folder):
         (lambda f: splits.uci(f, "energy", 0), "has no energy.csv or energy.csv.gz"),
         (lambda f: splits.data_folder(f / "nowhere"), "is not a folder"),
         (lambda f: splits.banana(f), "has no banana.csv"),
-        (lambda f: airline.locate(f), "has no flights.parquet"),
+        (lambda f: airline.locate(f), "has no airline2008.parquet or 2008.csv.*flights.parquet"),
     ],
 )
 def test_what_is_missing_is_said(folder, call, text):
@@ -56,6 +56,10 @@ def test_without_a_folder_the_remedy_is_said(monkeypatch):
 
 def test_the_real_susy_file_is_preferred(folder, rng):
     (folder / "susy").mkdir()
+    with pytest.raises(FileNotFoundError, match=r"has no SUSY\.csv or .*susy_train_10k\.csv"):
+        splits.susy_source(folder)
+    for name in ("susy_train_10k.csv", "susy_test_1k.csv"):
+        (folder / "susy" / name).touch()
     assert splits.susy_source(folder) == "susy-10k"
     rows = np.column_stack([rng.integers(0, 2, 50), rng.normal(2, 3, (50, 18))])
     np.savetxt(folder / "susy" / "SUSY.csv", rows, delimiter=",")
@@ -97,10 +101,12 @@ def test_the_raw_table_is_cleaned(tmp_path):
         "2008,1,3,4,754,1002,N712SW,113,,810,0,1",  # diverted
         "2008,1,3,4,628,804,N000XX,76,14,515,0,0",  # a plane that is not known
         "2008,1,4,5,5,159,N999AA,77,34,688,0,0",  # a plane of unknown year
+        "2008,1,4,5,5,159,N777BB,77,34,688,0,0",  # another
         "2008,2,5,6,5,2400,N428WN,77,34,688,0,0",
     ]
     (inside / "2008.csv").write_text("\n".join(lines))
-    planes = "tailnum,type,year\nN712SW,Corporation,1998\nN999AA,x,None\nN428WN,x,2004\nN1,,\n"
+    planes = "tailnum,type,year\nN712SW,Corporation,1998\nN999AA,x,None\nN777BB,x,0000\n"
+    planes += "N428WN,x,2004\nN1,,\n"
     (inside / "plane-data.csv").write_text(planes)
     name, path = airline.prepared(tmp_path, tmp_path / "cache")
     assert name == "airline2008"
@@ -112,6 +118,19 @@ def test_the_raw_table_is_cleaned(tmp_path):
     assert y.tolist() == [-14, 34]
     before = path.stat().st_mtime_ns
     assert airline.prepared(tmp_path, tmp_path / "cache")[1].stat().st_mtime_ns == before
+    with open(inside / "2008.csv", "a") as file:  # the rest of a download
+        file.write("\n2008,3,5,6,5,2400,N428WN,77,34,688,0,0")
+    assert len(airline.read(airline.prepared(tmp_path, tmp_path / "cache")[1])[1]) == 3
+
+
+def test_gaps_in_a_prepared_table_are_named(tmp_path):
+    pd = pytest.importorskip("pandas")
+    synthetic.write(tmp_path / "flights.parquet", 100)
+    frame = pd.read_parquet(tmp_path / "flights.parquet")
+    frame.loc[3, "AirTime"] = np.nan
+    frame.to_parquet(tmp_path / "flights.parquet")
+    with pytest.raises(ValueError, match="AirTime has gaps: leave those rows out"):
+        airline.read(tmp_path / "flights.parquet")
 
 
 def test_the_prepared_table_is_preferred_to_the_stand_in(tmp_path):

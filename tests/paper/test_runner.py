@@ -7,12 +7,13 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from vish.paper import methods, runner, splits
+from vish.paper import figures, methods, runner, splits, synthetic
 from vish.paper.command import PaperOptions, run
 from vish.paper.jobs import Job, Place, jobs
 from vish.paper.results import Results, key_of, latest, read
@@ -37,7 +38,9 @@ def place(tmp_path, rng):
 
 def record_of(job, **more):
     return {"experiment": job.experiment, "data": job.data, "method": job.label,
-            "split": job.split, "status": "done"} | more  # fmt: skip
+            "split": job.split, "status": "done", "scores": {"mse": 0.5, "nlpd": 1.0},
+            "seconds": {"fit": 1.0}, "peak_memory_mb": 100.0, "rows": [54, 6], "source": "",
+            "facts": {}} | more  # fmt: skip
 
 
 # ---- one run
@@ -53,6 +56,20 @@ def test_a_run_is_a_record(place):
     assert record["peak_memory_mb"] > 10
     assert {"vish", "numpy", "python"} <= record["versions"].keys()
     json.dumps(record)
+
+
+def test_an_error_of_a_run_is_told_in_its_words(place):
+    record = run_one(replace(JOB, split=7), place, limit=120)
+    assert record["error"] == "ValueError: yacht has splits 0 to 4, not 7"
+
+
+def test_the_end_of_a_run_is_no_crash(place):
+    given = json.dumps({"job": JOB.as_dict(), "place": [str(place.data), str(place.out)]})
+    command = [sys.executable, "-m", "vish.paper.worker", given, str(place.data / "outcome.json")]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert (process.wait(120), process.stderr.read()) == (0, b"")
+    process.stdin.close()
+    process.stderr.close()
 
 
 def test_a_run_out_of_time_is_ended(place):
@@ -102,6 +119,9 @@ def test_what_failed_is_run_again_on_demand_only(tmp_path):
         results.append(record_of(JOB))
         assert not is_due(JOB, results, retry=True)
         assert latest(results.records) == [record_of(JOB)]
+        results.append(record_of(JOB, facts={"cut short": "1 of 4,000 steps"}))
+        assert not is_due(JOB, results)
+        assert is_due(JOB, results, retry=True)
 
 
 # ---- the file
@@ -118,11 +138,21 @@ def test_a_half_written_line_is_dropped(tmp_path):
     assert path.read_text().startswith(whole)
 
 
-def test_a_spoilt_line_is_named(tmp_path):
+@pytest.mark.parametrize("spoilt", ["nonsense", "123", "null", "[]", '{"data": "uci/yacht"}'])
+def test_a_spoilt_line_is_named(tmp_path, spoilt):
     path = tmp_path / "results.jsonl"
-    path.write_text(json.dumps(record_of(JOB)) + "\nnonsense\n")
-    with pytest.raises(ValueError, match=r"line 2 is not JSON: delete the line"):
+    path.write_text(json.dumps(record_of(JOB)) + f"\n{spoilt}\n")
+    with pytest.raises(ValueError, match=r"line 2 is no result: delete the line"):
         Results(path)
+
+
+@pytest.mark.parametrize("lost", ["scores", "facts", "status"])
+def test_half_a_record_is_named(tmp_path, lost):
+    path = tmp_path / "results.jsonl"
+    record = {name: value for name, value in record_of(JOB).items() if name != lost}
+    path.write_text(json.dumps(record) + "\n")
+    with pytest.raises(ValueError, match=r"line 1 is no result"):
+        read(path)
 
 
 def test_one_writer_at_a_time(tmp_path):
@@ -255,10 +285,39 @@ def test_what_is_not_for_the_rows_stands_in_the_table_and_is_not_run(place):
 
 
 def test_the_banana_takes_methods_by_their_own_names(place):
-    named = jobs("banana", place, ["vish", "vff", "vish"], None, None, 60)
-    assert {job.method for job in named} == {"vish-banana", "vff-banana"}
-    default = jobs("banana", place, None, None, None, 60)
-    assert len(list(default)) == len(set(jobs("banana", place, ["vish", "vff"], None, None, 60)))
+    (place.data / "banana").mkdir()
+    (place.data / "banana" / "banana.csv").touch()
+    named = ["vish", "vff", "vish", "vish-banana"]
+    default = list(jobs("banana", place, None, None, None, 60))
+    assert list(jobs("banana", place, named, None, None, 60)) == default
+
+
+def test_sizes_are_checked_and_taken_once(place):
+    synthetic.write(place.data / "airline" / "flights.parquet", 100)
+    named = jobs("airline", place, ["linear"], 1, [50, 100, 0, 50], 60)
+    assert [job.data for job in named] == ["flights/50", "flights/100"]
+    for sizes, text in (([101], "101 rows are wanted, the table has 100"), ([2], "2 rows are too")):
+        with pytest.raises(ValueError, match=text):
+            list(jobs("airline", place, ["linear"], 1, sizes, 60))
+
+
+def test_missing_data_are_refused_before_the_first_run(place):
+    (place.data / "uci" / "power.csv").unlink()
+    options = PaperOptions("uci", str(place.data), str(place.out), 1, ["linear"])
+    with pytest.raises(FileNotFoundError, match=r"uci has no power\.csv or power\.csv\.gz"):
+        run(options)
+    assert read(place.out / "results.jsonl") == ([], 0)
+
+
+def test_all_goes_on_without_the_data_that_are_missing(place, monkeypatch):
+    monkeypatch.setattr(runner, "run_one", lambda job, *_: record_of(job))
+    monkeypatch.setattr(figures, "draw_all", lambda *_: {})
+    said: list[str] = []
+    options = PaperOptions("all", str(place.data), str(place.out), 1, ["linear"])
+    assert run(options, said.append)["runs"] == 6  # uci and timing
+    left_out = [line for line in said if "left out" in line]
+    assert [line.split()[0] for line in left_out] == ["airline", "susy", "banana"]
+    assert "airline2008.parquet or 2008.csv" in left_out[0]
 
 
 @pytest.mark.parametrize(
@@ -268,6 +327,7 @@ def test_the_banana_takes_methods_by_their_own_names(place):
         (PaperOptions("uci", methods=["vish", "vush"]), "no method vush; there are vish"),
         (PaperOptions("uci", splits=0), "give 1 or more"),
         (PaperOptions("uci", splits=6), "5 fixed splits"),
+        (PaperOptions("uci", sizes=[100]), "--sizes is for airline and timing"),
     ],
 )
 def test_bad_options(options, text):

@@ -355,7 +355,9 @@ def paper(
     budget: Annotated[
         float, typer.Option(help="Seconds of learning for SVGP and networks.", min=1)
     ] = 600,
-    retry: Annotated[bool, typer.Option("--retry", help="Run again what failed.")] = False,
+    retry: Annotated[
+        bool, typer.Option("--retry", help="Run again what failed or was cut short.")
+    ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -425,11 +427,11 @@ def _periods(given: list[str] | None) -> dict[str, float] | None:
 
 
 def _sizes(given: list[str] | None) -> list[int] | None:
-    """Numbers of rows; 0 is all."""
+    """Numbers of rows; 0 for all."""
     names = _names(given)
     if names is None:
         return None
-    wrong = [name for name in names if name != "all" and not name.isdigit()]
+    wrong = [name for name in names if name != "all" and not (name.isdigit() and int(name))]
     if wrong:
         raise BadInput(f"--sizes has {wrong[0]!r}: give numbers of rows, or all")
     return [0 if name == "all" else int(name) for name in names]

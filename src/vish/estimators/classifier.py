@@ -127,10 +127,7 @@ class VISHClassifier(ClassifierMixin, BaseEstimator):
         likelihood = self._likelihood(len(classes))
         with progress(self.verbose) as shown:
             result = fit_sites(source, self, likelihood, shown)
-        self.classes_ = classes
-        self.fit_trace_ = result.trace
-        self.n_rows_seen_ = 0
-        return self._adopt(result.end)
+        return self._begin(classes, result)
 
     def fit_source(self, source, checkpoint=None):
         """Learn from a row source: files, streams or a cluster.
@@ -169,7 +166,11 @@ class VISHClassifier(ClassifierMixin, BaseEstimator):
         with progress(self.verbose) as shown:
             encoded = EncodedSource(source, classes)
             result = fit_sites(encoded, self, self._likelihood(len(classes)), shown)
-        self.classes_, self.fit_trace_, self.n_rows_seen_ = classes, result.trace, 0
+        return self._begin(classes, result)
+
+    def _begin(self, classes, result):
+        self.classes_, self.fit_trace_ = classes, result.trace
+        self.n_rows_seen_, self.log_evidence_ = 0, 0.0
         return self._adopt(result.end)
 
     def _likelihood(self, n_classes):
@@ -237,7 +238,7 @@ class VISHClassifier(ClassifierMixin, BaseEstimator):
         return ArraySource(X, place[:, None].astype(float), weights)
 
     def _adopt(self, end):
-        self.log_evidence_ = end.bound
+        self.log_evidence_ += end.bound
         self.n_rows_seen_ += end.n_rows
         self.n_iter_ = end.n_passes
         return self._restore(end.model)

@@ -219,11 +219,11 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             result = fit_sites(source, self, likelihood, shown)
         self._one_target = True
         self.fit_trace_ = result.trace
-        self.n_rows_seen_ = 0
+        self.n_rows_seen_, self.log_evidence_ = 0, 0.0
         return self._adopt_sites(result.end)
 
     def _adopt_sites(self, end):
-        self.log_evidence_ = end.bound - end.weight * float(np.log(end.model.y_scale))
+        self.log_evidence_ += end.bound - end.weight * float(np.log(end.model.y_scale))
         self.n_rows_seen_ += end.n_rows
         self.n_iter_ = end.n_passes
         return self._show_sites(end.model)
@@ -516,6 +516,9 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def sample_functions(self, n, random_state=None):
         """Draws of the noise-free function, as callables.
+
+        Of its harmonics, that is: with `tail="variational"` what the prior has beyond the degree
+        is in `predict_latent`, not in the draws.
 
         Parameters
         ----------

@@ -223,9 +223,13 @@ def _relearn(end: Convergence, source: RowSource, estimator: Any, done: Any) -> 
 def update_sites(
     model: SiteModel, source: ArraySource, estimator: Any, progress: Progress
 ) -> Convergence:
-    """New rows on top of the old: the sites of rows seen before stay as they are."""
+    """New rows on top of the old: the sites of rows seen before stay as they are.
+
+    The bound is that of the new rows given the old.
+    """
     fresh = replace(
         model, base=model.total, sites=Sites.zero(model.geometry, len(model.sites.cross))
     )
     with progress.passes("reading rows, pass", source.n_rows) as done:
-        return converge(fresh, source, MAX_PASSES, estimator.n_jobs, done)
+        end = converge(fresh, source, MAX_PASSES, estimator.n_jobs, done)
+    return end._replace(bound=end.bound - model.log_normaliser)

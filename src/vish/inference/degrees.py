@@ -140,7 +140,7 @@ class DegreeSearch(Ascent):
         while the rows at hand alone are for it.
         """
         best = last = candidate
-        highest = self._evidence(candidate)
+        highest, settled = self._evidence(candidate)
         for degree in range(candidate.degree + 1, self._top_degree(candidate.point) + 1):
             if not has_level(last.point, degree):
                 continue
@@ -148,7 +148,7 @@ class DegreeSearch(Ascent):
                 "degree", self._learning, last.point, degree, 20, LOOSE, learn_relevance=False
             )
             last = Candidate(point, score, degree)
-            evidence = self._evidence(last)
+            evidence, settled = self._evidence(last, settled)
             gains = evidence > highest + LEAST_GAIN
             if not gains.any():
                 break
@@ -160,11 +160,16 @@ class DegreeSearch(Ascent):
     def _try(self, point: Hyperparameters, degree: int) -> Trial:
         return try_on(self._held, self._learning, point, degree)
 
-    def _evidence(self, candidate: Candidate) -> np.ndarray:
-        """Of the rows at hand, and with those to come.  [2]"""
+    def _evidence(self, candidate: Candidate, least: float = -np.inf) -> tuple[np.ndarray, float]:
+        """Of the rows at hand, and with those to come; and what one of the latter comes to.  [2]
+
+        That is at least what it came to at a lower degree: more degrees leave no more noise, once
+        rows are many.
+        """
         trial = self._try(candidate.point, candidate.degree)
+        settled = max(least, trial.settled)
         rows_to_come = np.array([0.0, self.rows_to_come])
-        return candidate.score + trial.log_densities.sum() + rows_to_come * trial.settled
+        return candidate.score + trial.log_densities.sum() + rows_to_come * settled, settled
 
 
 def _size(point: Hyperparameters, degree: int) -> int:

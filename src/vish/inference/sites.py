@@ -159,6 +159,13 @@ class SiteModel:
             total -= self._expected_base()
         return total
 
+    @property
+    def log_normaliser(self) -> float:
+        """log of the integral of prior times sites, exp(b.v - v.G v / 2)."""
+        factors, whitened = self._solved
+        total = np.sum(self.scales[:, None] * self.total.cross.T * whitened)
+        return float(total - sum(factor.log_determinant for factor in factors)) / 2
+
     def _expected_base(self) -> float:
         engine, posterior, total = self.geometry.engine, self.posterior, 0.0
         for k, covariance in enumerate(posterior.covariances):

@@ -28,7 +28,8 @@ class Odd(Kernel):
     On rows that are mapped to the sphere, the harmonics of odd degree alone resolve about as much
     as all, and they are fewer, towards half as the degree grows; or, with as many, the degree is
     higher. Far from all rows the function is odd: where it goes to plus infinity in one direction
-    it goes to minus infinity in the opposite one.
+    it goes to minus infinity in the opposite one. Of `ArcCosine(1)` and `NeuralTangent()` the odd
+    degree is 1, which leaves a linear model.
 
     Parameters
     ----------

@@ -12,6 +12,7 @@ stand-in `flights.parquet` (1,946,844 flights of other years) is, and results ar
 paper's.
 """
 
+import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ INPUTS = (
 )  # fmt: skip
 TARGET = "ArrDelay"
 PAPER_ROWS = 5_929_413
-SIZES = (10_000, 100_000, 1_000_000)  # and all
+SIZES, LEAST_ROWS = (10_000, 100_000, 1_000_000), 10  # and all
 
 _PREPARED, _STAND_IN = "airline2008.parquet", "flights.parquet"
 _RAW = ("2008.csv", "2008.csv.gz", "2008.csv.bz2")
@@ -37,27 +38,30 @@ WORDS = {
 
 def locate(folder: Path) -> tuple[str, Path]:
     """Which table there is, and its file."""
-    inside = folder / "airline"
-    if (inside / _PREPARED).exists():
-        return "airline2008", inside / _PREPARED
-    if any((inside / name).exists() for name in _RAW):
-        return "airline2008", find(inside, *_RAW)
-    return "flights", find(inside, _STAND_IN)
+    path = find(folder / "airline", _PREPARED, *_RAW, _STAND_IN)
+    return "flights" if path.name == _STAND_IN else "airline2008", path
 
 
 def prepared(folder: Path, cache: Path) -> tuple[str, Path]:
-    """The same as a Parquet file: a raw table is prepared once, in `cache`."""
+    """The same as a Parquet file: a raw table is prepared once, in `cache`, until it changes."""
     name, path = locate(folder)
     if path.suffix == ".parquet":
         return name, path
-    ready = cache / _PREPARED
+    planes = find(path.parent, *_PLANES)
+    facts = [(str(file.resolve()), *_size_and_time(file)) for file in (path, planes)]
+    version = hashlib.sha256(repr(facts).encode()).hexdigest()[:12]
+    ready = cache / f"airline2008-{version}.parquet"
     if not ready.exists():
-        frame = clean(path, find(path.parent, *_PLANES))
+        frame = clean(path, planes)
         cache.mkdir(parents=True, exist_ok=True)
         half = ready.with_suffix(".part")
         frame.to_parquet(half, index=False)
         half.replace(ready)
     return name, ready
+
+
+def _size_and_time(file: Path) -> tuple[int, int]:
+    return file.stat().st_size, file.stat().st_mtime_ns
 
 
 def clean(flights: Path, planes: Path):
@@ -69,6 +73,7 @@ def clean(flights: Path, planes: Path):
     rows = pd.read_csv(flights, usecols=used, dtype={"TailNum": str})
     built = pd.read_csv(planes, usecols=["tailnum", "year"], dtype=str)
     built["year"] = pd.to_numeric(built["year"], errors="coerce")  # "None" and gaps
+    built = built[built["year"] > 0]  # 0000 is not known either
     rows = rows[(rows["Cancelled"] == 0) & (rows["Diverted"] == 0)]
     rows = rows.merge(built, left_on="TailNum", right_on="tailnum")
     columns = {name: rows[name] for name in ("Month", "DayofMonth", "DayOfWeek")}
@@ -92,13 +97,24 @@ def read(path: Path) -> tuple[np.ndarray, np.ndarray]:
     X = np.empty((len(table), len(INPUTS)))
     for i, name in enumerate(INPUTS):
         X[:, i] = table[name].to_numpy()
-    return X, table[TARGET].to_numpy().astype(float)
+    y = table[TARGET].to_numpy().astype(float)
+    for name, column in zip((*INPUTS, TARGET), (*X.T, y), strict=True):
+        if not np.isfinite(column).all():
+            raise ValueError(f"{path}, {name} has gaps: leave those rows out")
+    return X, y
+
+
+def check_size(n: int, most: int) -> None:
+    """Refuse more rows than there are, or too few to split."""
+    if n > most:
+        raise ValueError(f"{n:,} rows are wanted, the table has {most:,}")
+    if n < LEAST_ROWS:
+        raise ValueError(f"{n:,} rows are too few: give {LEAST_ROWS} or more")
 
 
 def split(X: np.ndarray, y: np.ndarray, n: int, i: int, source: str) -> Split:
     """Split i of n rows."""
-    if not 3 <= n <= len(y):
-        raise ValueError(f"{n:,} rows are wanted, the table has {len(y):,}")
+    check_size(n, len(y))
     # The protocol's own generator: NumPy's of 2016, seeded with n + i.
     order = np.random.RandomState(n + i).permutation(len(y))[:n]
     train, test = np.split(order, [int(2 * n / 3)])

@@ -42,6 +42,8 @@ def check(options: PaperOptions) -> None:
         raise ValueError(f"no method {', '.join(unknown)}; there are {', '.join(METHODS)}")
     if options.splits is not None and options.splits < 1:
         raise ValueError(f"--splits is {options.splits}: give 1 or more")
+    if options.sizes and options.what not in ("airline", "timing", "all"):
+        raise ValueError(f"--sizes is for airline and timing: leave it out for {options.what}")
     if options.what == "uci" and (options.splits or 1) > 5:
         raise ValueError(f"--splits is {options.splits}: the UCI data have 5 fixed splits")
 
@@ -62,10 +64,16 @@ def run(options: PaperOptions, say: Callable[[str], None] = print) -> dict[str, 
         os.environ.setdefault("PYTHONUNBUFFERED", "1")
         with _ended_politely(), Results(path) as results:
             for name in experiments:
-                due = jobs(
-                    name, place, options.methods, _splits(name, options), options.sizes,
-                    options.budget,
-                )  # fmt: skip
+                try:
+                    due = list(jobs(
+                        name, place, options.methods, _splits(name, options), options.sizes,
+                        options.budget,
+                    ))  # fmt: skip
+                except FileNotFoundError as missing:
+                    if options.what != "all":
+                        raise
+                    say(f"{name} is left out: {missing}")
+                    continue
                 run_all(due, place, results, options.limit, options.retry, say)
                 write_tables(out)
     if options.what in ("figures", "all", "banana"):

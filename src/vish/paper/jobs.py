@@ -94,31 +94,38 @@ def jobs(
         "uci": UCI_METHODS, "airline": AIRLINE_METHODS, "timing": TIMING_METHODS,
         "susy": SUSY_METHODS, "banana": BANANA_METHODS,
     }[experiment]  # fmt: skip
-    names = list(dict.fromkeys(methods or default))
+    names = list(methods or default)
     if experiment == "banana":  # with a kernel that is given
         names = [f"{name}-banana" if name in ("vish", "vff") else name for name in names]
     count = n_splits or SPLITS[experiment]
-    for data in data_sets(experiment, place, sizes):
+    for data in dict.fromkeys(data_sets(experiment, place, sizes)):
         for split in range(count):
-            for name in names:
+            for name in dict.fromkeys(names):
                 for degree in _degrees(experiment, data, name):
                     yield Job(experiment, data, name, split, degree, budget)
 
 
 def data_sets(experiment: str, place: Place, sizes: Sequence[int] | None) -> list[str]:
-    """Names of the data sets of an experiment."""
+    """Names of the data sets of an experiment; an error if their files are not there."""
     if experiment == "uci":
-        return [f"uci/{name}" for name in splits.UCI]
+        splits.uci_test_file(place.data)
+        return [f"uci/{name}" for name in splits.UCI if splits.uci_file(place.data, name)]
     if experiment == "airline":
         source, path = airline.prepared(place.data, place.out)
         n = _rows(path)
         wanted = sizes or [*(size for size in airline.SIZES if size < n), n]
-        return [f"{source}/{size or n}" for size in wanted]
+        return [_of_size(source, size or n, n) for size in wanted]
     if experiment == "timing":
-        return [f"synthetic/{size or airline.PAPER_ROWS}" for size in sizes or [0]]
+        n = airline.PAPER_ROWS
+        return [_of_size("synthetic", size or n, max(size, n)) for size in sizes or [n]]
     if experiment == "susy":
         return [splits.susy_source(place.data)]
-    return ["banana"]
+    return [splits.banana_file(place.data).stem]
+
+
+def _of_size(source: str, n: int, most: int) -> str:
+    airline.check_size(n, most)
+    return f"{source}/{n}"
 
 
 def _rows(path: Path) -> int:

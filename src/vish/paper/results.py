@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 Record = dict[str, Any]
+_OF_ALL = {"experiment", "data", "method", "split", "status"}
+_OF_DONE = {"scores", "seconds", "peak_memory_mb", "rows", "source", "facts"}
 
 
 def read(path: Path) -> tuple[list[Record], int]:
@@ -22,13 +24,25 @@ def read(path: Path) -> tuple[list[Record], int]:
     for number, line in enumerate(content[:whole].splitlines(), start=1):
         if not line.strip():
             continue
-        try:
-            records.append(json.loads(line))
-        except ValueError:
+        record = _record(line)
+        if record is None:
             raise ValueError(
-                f"{path}, line {number} is not JSON: delete the line, and its run is done again"
-            ) from None
+                f"{path}, line {number} is no result: delete the line, and its run is done again"
+            )
+        records.append(record)
     return records, whole
+
+
+def _record(line: bytes) -> Record | None:
+    """A whole record, or None."""
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return None
+    if not isinstance(record, dict):
+        return None
+    needed = _OF_ALL | (_OF_DONE if record.get("status") == "done" else {"error"})
+    return record if needed <= record.keys() else None
 
 
 class Results:

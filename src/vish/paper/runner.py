@@ -1,7 +1,7 @@
 """Runs, each in a process of its own, one after the other; interrupted, they go on later.
 
 A run that is in the results is not done again, except one whose peer was missing and is there
-now, or with `retry` one that failed.
+now, or with `retry` one that failed or was cut short.
 """
 
 import json
@@ -31,7 +31,7 @@ def is_due(job: Job, results: Results, retry: bool = False) -> bool:
         return not METHODS[job.method].missing
     if record["status"] == "unsuited":
         return job.unsuited is None
-    return retry and record["status"] != "done"
+    return retry and (record["status"] != "done" or "cut short" in record["facts"])
 
 
 def run_all(

@@ -14,6 +14,9 @@ import numpy as np
 
 UCI = ("yacht", "energy", "concrete", "kin8nm", "power")  # Table 1
 SUSY_ROWS = 5_000_000
+_SUSY = ("SUSY.csv", "SUSY.csv.gz")
+_SUSY_SUBSET = ("susy_train_10k.csv.gz", "susy_train_10k.csv")
+_SUSY_SUBSET_TEST = ("susy_test_1k.csv.gz", "susy_test_1k.csv")
 
 
 class Split(NamedTuple):
@@ -65,17 +68,23 @@ def standardised(X, y, X_test, y_test, source: str) -> Split:
 # ---- UCI
 
 
+def uci_file(folder: Path, name: str) -> Path:
+    return find(folder / "uci", f"{name}.csv", f"{name}.csv.gz")
+
+
 def read_uci(folder: Path, name: str) -> tuple[np.ndarray, np.ndarray]:
     """Inputs and target as they are in the file; the target is the last column."""
-    rows = np.loadtxt(
-        find(folder / "uci", f"{name}.csv", f"{name}.csv.gz"), delimiter=",", skiprows=1
-    )
+    rows = np.loadtxt(uci_file(folder, name), delimiter=",", skiprows=1)
     return rows[:, :-1], rows[:, -1]
+
+
+def uci_test_file(folder: Path) -> Path:
+    return find(folder / "uci", "test_rows.json")
 
 
 def uci_test_rows(folder: Path, name: str) -> list[np.ndarray]:
     """The fixed test sets, as row numbers."""
-    named = json.loads(find(folder / "uci", "test_rows.json").read_text())
+    named = json.loads(uci_test_file(folder).read_text())
     if name not in named:
         raise ValueError(f"test_rows.json has no {name}; it has {', '.join(named)}")
     return [np.array(rows) for rows in named[name]]
@@ -97,25 +106,28 @@ def uci(folder: Path, name: str, split: int) -> Split:
 
 def susy_source(folder: Path) -> str:
     """ "susy" when the file of five million rows is there, "susy-10k" for the subset."""
-    return "susy" if _susy_file(folder / "susy") else "susy-10k"
+    return "susy-10k" if len(susy_files(folder)) > 1 else "susy"
+
+
+def susy_files(folder: Path) -> list[Path]:
+    """The file of all rows, or else those of the subset, to learn from and to test."""
+    inside = folder / "susy"
+    first = find(inside, *_SUSY, *_SUSY_SUBSET)
+    return [first] if first.name in _SUSY else [first, find(inside, *_SUSY_SUBSET_TEST)]
 
 
 def susy(folder: Path) -> Split:
     """Eight low-level inputs, standardised; the last 10 % test in the real file."""
-    inside = folder / "susy"
-    real = _susy_file(inside)
-    if real is None:
-        train, test = (
-            np.loadtxt(find(inside, f"{name}.csv.gz", f"{name}.csv"), delimiter=",", skiprows=1)
-            for name in ("susy_train_10k", "susy_test_1k")
-        )
+    files = susy_files(folder)
+    if len(files) > 1:
+        train, test = (np.loadtxt(file, delimiter=",", skiprows=1) for file in files)
         X, y, X_test, y_test = train[:, :8], train[:, 8], test[:, :8], test[:, 8]
         source = "a subset of SUSY, 10,000 rows and 1,000 to test"
     else:
         import pandas as pd
 
         # UCI's file: the class, eight low-level inputs, ten derived ones; no header
-        rows = pd.read_csv(real, header=None, usecols=range(9), dtype=np.float64).to_numpy()
+        rows = pd.read_csv(files[0], header=None, usecols=range(9), dtype=np.float64).to_numpy()
         n = len(rows) - len(rows) // 10
         X, y, X_test, y_test = rows[:n, 1:], rows[:n, 0], rows[n:, 1:], rows[n:, 0]
         source = f"SUSY, {len(rows):,} rows, the last 10 % to test"
@@ -123,12 +135,12 @@ def susy(folder: Path) -> Split:
     return Split((X - centre) / spread, y, (X_test - centre) / spread, y_test, source)
 
 
-def _susy_file(folder: Path) -> Path | None:
-    return next((p for p in (folder / "SUSY.csv", folder / "SUSY.csv.gz") if p.exists()), None)
+def banana_file(folder: Path) -> Path:
+    return find(folder / "banana", "banana.csv")
 
 
 def banana(folder: Path) -> Split:
     """400 rows; there is no test set, so the training rows stand in for it."""
-    table = np.loadtxt(find(folder / "banana", "banana.csv"), delimiter=",", skiprows=1)
+    table = np.loadtxt(banana_file(folder), delimiter=",", skiprows=1)
     X, y = table[:, :2], table[:, 2]
     return Split(X, y, X, y, "banana, 400 rows, scored on the rows learned")

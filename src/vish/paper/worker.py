@@ -90,7 +90,10 @@ def versions(needs: tuple[str, ...]) -> dict[str, str]:
 
 
 def _end_with_parent() -> None:
-    sys.stdin.buffer.read()  # until it closes
+    while os.read(
+        0, 1
+    ):  # until it closes; sys.stdin has a lock, on which the interpreter would abort
+        pass
     os._exit(3)
 
 
