@@ -12,8 +12,8 @@ from vish.paper.methods.base import Fitted, Prediction, Training, classes, gauss
 
 # With few rows several fits are quick, and no degree is out of reach. With more, harmonics of odd
 # degree alone buy a higher one, and there may be more of them. With many, noise is Gaussian: passes
-# for another would cost more than they give; but the map can be learned from more of them.
-FEW_ROWS, MANY_ROWS, SUBSET_OF_MANY = 2_000, 200_000, 100_000
+# for another would cost more than they give.
+FEW_ROWS, MANY_ROWS = 2_000, 200_000
 MAX_FEATURES, MAX_FEATURES_BETWEEN, FEATURES_TO_CHOOSE_NOISE = 2_000, 4_000, 1_000
 NOISES = (Gaussian(noise="auto"), StudentT(), Heteroscedastic())
 NOISES_OF_MANY = (Gaussian(noise="constant"), Gaussian(noise="radial"))
@@ -34,7 +34,7 @@ def best(training: Training) -> Fitted:
     elif n < MANY_ROWS:
         models = [_of_odd_degrees(_noise_by_evidence(training), MAX_FEATURES_BETWEEN)]
     else:
-        models = [_of_many_rows(noise) for noise in NOISES_OF_MANY]
+        models = [_of_odd_degrees(noise, MAX_FEATURES) for noise in NOISES_OF_MANY]
     return _average([_regressor(model, training) for model in models])
 
 
@@ -46,12 +46,8 @@ def _noise_by_evidence(training: Training) -> Gaussian | StudentT:
     return Gaussian(noise=found.noise) if isinstance(found, Gaussian) else StudentT()
 
 
-def _of_odd_degrees(noise, max_features: int, **more) -> VISHRegressor:
-    return VISHRegressor(Odd(Matern(1.5)), likelihood=noise, max_features=max_features, **more)
-
-
-def _of_many_rows(noise) -> VISHRegressor:
-    return _of_odd_degrees(noise, MAX_FEATURES, subset_size=SUBSET_OF_MANY)
+def _of_odd_degrees(noise, max_features: int) -> VISHRegressor:
+    return VISHRegressor(Odd(Matern(1.5)), likelihood=noise, max_features=max_features)
 
 
 def _average(fits: list[Fitted]) -> Fitted:
@@ -70,11 +66,9 @@ def _average(fits: list[Fitted]) -> Fitted:
 
 def warped(training: Training) -> Fitted:
     """Odd degrees and a learned monotone warp of the target, for skew and heavy tails."""
-    n, noise = len(training.y), Warped(SinhArcsinh())
-    if n >= MANY_ROWS:
-        return _regressor(_of_many_rows(noise), training)
-    most = MAX_FEATURES if n <= FEW_ROWS else MAX_FEATURES_BETWEEN
-    return _regressor(_of_odd_degrees(noise, most), training)
+    between = FEW_ROWS < len(training.y) < MANY_ROWS
+    most = MAX_FEATURES_BETWEEN if between else MAX_FEATURES
+    return _regressor(_of_odd_degrees(Warped(SinhArcsinh()), most), training)
 
 
 def as_in_the_paper(training: Training) -> Fitted:
