@@ -80,7 +80,7 @@ def test_the_noise_of_networks_that_differ_more_than_they_err(rng):
     assert _mixture(outputs, noise, truth).log_density == pytest.approx(expected)
 
 
-def test_a_network_out_of_time_says_so_and_keeps_its_first_rows(rng):
+def test_a_network_out_of_time_says_so(rng):
     X = rng.normal(size=(200, 2))
     fitted = fit("nn", Training(X, X[:, 0], budget=0.0))
     assert fitted.facts["cut short"] == "after 1 epochs"
