@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from vish.cli.errors import BadInput, one_line
+from vish.cli.outputs import check_apart
 
 _CODES = "Exit codes: 0 done, 1 failed, 2 bad input, 130 interrupted."
 _INTERRUPTED = "interrupted: nothing was written"
@@ -368,6 +369,8 @@ def paper(
     from vish.paper.command import PaperOptions
     from vish.paper.command import run as run_paper
 
+    folder = data or os.environ.get("VISH_DATA")
+    check_apart(out, [folder] if folder else [])
     talk = _talk(as_json, quiet)
     options = PaperOptions(
         what, data, out, splits, _names(methods), _sizes(sizes), limit, budget, retry

@@ -186,18 +186,3 @@ def load_bundle(path: str) -> Bundle:
             "to a data frame"
         )
     return Bundle(estimator, Table.plain([str(name) for name in names]), None, header)
-
-
-def check_writable(path: str) -> None:
-    """Refuse a place that cannot be written, before the work is done."""
-    folder = os.path.dirname(os.path.realpath(path))
-    if os.path.isdir(path):
-        raise BadInput(f"{path} is a folder: give the name of a file")
-    if os.path.exists(path) and not os.path.isfile(path):
-        raise BadInput(f"{path} is not a regular file: give the name of a file")
-    if not os.path.isdir(folder):
-        raise BadInput(f"there is no folder {folder}: create it first")
-    if not os.access(folder, os.W_OK):
-        raise BadInput(f"no permission to write in {folder}: choose another place")
-    if os.path.exists(path) and not os.access(path, os.W_OK):
-        raise BadInput(f"no permission to replace {path}: choose another name")

@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from vish.cli.bundle import Rows, check_writable, load_bundle
+from vish.cli.bundle import Rows, load_bundle
 from vish.cli.errors import BadInput, one_line
-from vish.cli.rows import Data
+from vish.cli.outputs import check_output
+from vish.cli.rows import Data, find_files
 from vish.cli.talk import Talk
 
 _BLOCK_BYTES = 2**29
@@ -23,8 +24,8 @@ def change(
 ) -> dict[str, Any]:
     """Learn more rows (`what` is "update"), or take rows away ("forget"), and save."""
     out = model if out is None else out
+    check_output(out, find_files(paths))
     bundle = load_bundle(model)
-    check_writable(out)
     data = Data(paths)
     wanted = bundle.require_target(target)
     estimator = bundle.estimator
@@ -82,7 +83,7 @@ def _labels(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
 
 def merge(models: list[str], out: str, talk: Talk) -> dict[str, Any]:
     """One model that has seen the rows of all."""
-    check_writable(out)
+    check_output(out, models)
     if len(models) < 2:
         raise BadInput("one model only: give two or more to be merged")
     bundles = [load_bundle(path) for path in models]

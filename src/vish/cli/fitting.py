@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vish.cli.bundle import Bundle, Target, check_writable, labelled_rows, load_bundle
+from vish.cli.bundle import Bundle, Target, labelled_rows, load_bundle
 from vish.cli.errors import BadInput
-from vish.cli.rows import Data
+from vish.cli.outputs import check_output
+from vish.cli.rows import Data, find_files
 from vish.cli.talk import Talk
 from vish.data.columns import NUMBERS, Column, columns_of
 from vish.data.survey import Survey
@@ -71,7 +72,8 @@ class FitOptions(NamedTuple):
 def fit(options: FitOptions, talk: Talk) -> dict[str, Any]:
     """Fit and save; what there is to say."""
     start = time.perf_counter()
-    check_writable(options.out)
+    inputs = [*find_files(options.data), *([options.like] if options.like else [])]
+    check_output(options.out, inputs)
     data = Data(options.data)
     bundle = _fit_like(options, data, talk) if options.like else _fit_new(options, data, talk)
     bundle.save(options.out)

@@ -11,9 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vish.cli.bundle import Bundle, check_writable, load_bundle
+from vish.cli.bundle import Bundle, load_bundle
 from vish.cli.errors import BadInput
-from vish.cli.rows import Data, arrow_column
+from vish.cli.outputs import check_apart, check_output
+from vish.cli.rows import Data, arrow_column, find_files
+from vish.cli.spreadsheets import as_text, unformulated
 from vish.cli.talk import Talk
 from vish.data.prefetch import read_ahead
 
@@ -42,7 +44,8 @@ def predict(options: PredictOptions, talk: Talk) -> dict[str, Any]:
     else:
         if not options.out.lower().endswith(_ENDINGS):
             raise BadInput(f"--out is {options.out}: end it with one of {', '.join(_ENDINGS)}")
-        check_writable(options.out)
+        check_output(options.out, [options.model, *find_files(options.data)])
+        check_apart(options.out, options.data)
     bundle, data = load_bundle(options.model), Data(options.data)
     _check(options, bundle, data)
     bundle.estimator.n_jobs = options.jobs
@@ -123,10 +126,10 @@ def _writer(out: str) -> Iterator[Any]:
     sink = sys.stdout.buffer if out == "-" else temporary
 
     def write(results: dict[str, Any]) -> None:
-        batch = pa.RecordBatch.from_arrays(
-            [v if isinstance(v, pa.Array) else pa.array(v) for v in results.values()],
-            names=list(results),
-        )
+        columns = {k: v if isinstance(v, pa.Array) else pa.array(v) for k, v in results.items()}
+        if not out.lower().endswith((".parquet", ".feather")):
+            columns = {as_text(name): unformulated(v) for name, v in columns.items()}
+        batch = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
         if not opened:
             opened.append(_open(out, sink, batch.schema))
             opened.append(batch.schema)

@@ -7,9 +7,10 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from vish.cli.bundle import Bundle, Target, check_writable, load_bundle
+from vish.cli.bundle import Bundle, Target, load_bundle
 from vish.cli.errors import BadInput, one_line
-from vish.cli.rows import Data
+from vish.cli.outputs import check_output
+from vish.cli.rows import Data, find_files
 from vish.cli.talk import Talk
 
 
@@ -25,7 +26,7 @@ def report(
     start = time.perf_counter()
     if not out.lower().endswith((".html", ".htm")):
         raise BadInput(f"--out is {out}: end it with .html")
-    check_writable(out)
+    check_output(out, [model, *find_files(paths)])
     bundle, data = load_bundle(model), Data(paths)
     if getattr(bundle.estimator, "_one_target", True) is False:
         raise BadInput(f"{model} has several targets: use it in Python")

@@ -4,16 +4,12 @@ Parquet and Feather come as Arrow batches, CSV as pandas frames. What fits in me
 once, however many passes are made.
 """
 
-import bz2
-import csv
 import glob
-import gzip
-import io
-import lzma
 import os
 from collections.abc import Iterator
 from typing import Any
 
+from vish.cli.csv_rows import PACKED, csv_names, csv_pieces
 from vish.cli.errors import BadInput, one_line
 
 PIECE_ROWS = 131_072
@@ -24,8 +20,6 @@ _FORMATS = {
     "feather": ("feather", "arrow", "ipc"),
 }
 _ENDINGS = {ending: format for format, endings in _FORMATS.items() for ending in endings}
-_PACKED: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-_GAPS = ["?", "-", "."]
 _KINDS = "CSV (.csv, .tsv, .txt, also packed), Parquet (.parquet) or Feather (.feather, .arrow)"
 
 
@@ -39,7 +33,7 @@ class Data:
     """
 
     def __init__(self, paths: list[str]) -> None:
-        self.files = _find(paths)
+        self.files = find_files(paths)
         self.format = _one_format(self.files)
         self.where = self.files[0] if len(self.files) == 1 else f"{len(self.files)} files"
         self._kept: tuple[tuple[str, ...], list[Any]] | None = None
@@ -80,7 +74,10 @@ class Data:
     def _csv_names(self) -> list[str]:
         names = None
         for file in self.files:
-            found = [str(name) for name in self._csv(file, nrows=0).columns]
+            try:
+                found = csv_names(file)
+            except Exception as error:
+                raise _unreadable(file, "CSV", error) from error
             if names is not None and set(found) != set(names):
                 odd = sorted(set(found) ^ set(names))[0]
                 raise BadInput(
@@ -93,33 +90,10 @@ class Data:
 
     def _read_csv(self, columns: list[str]) -> Iterator[Any]:
         for file in self.files:
-            with self._csv(file, usecols=columns, chunksize=PIECE_ROWS) as read:
-                while True:
-                    try:
-                        piece = next(read)
-                    except StopIteration:
-                        break
-                    except Exception as error:
-                        raise _unreadable(file, "CSV", error) from error
-                    if len(piece):
-                        yield piece
-
-    def _csv(self, file: str, **options) -> Any:
-        import pandas as pd
-
-        try:
-            return pd.read_csv(
-                file,
-                sep=_separator(file),
-                encoding="utf-8-sig",
-                na_values=_GAPS,
-                low_memory=False,
-                skipinitialspace=True,
-                index_col=False,
-                **options,
-            )
-        except Exception as error:
-            raise _unreadable(file, "CSV", error) from error
+            try:
+                yield from (p for p in csv_pieces(file, columns, PIECE_ROWS) if len(p))
+            except Exception as error:
+                raise _unreadable(file, "CSV", error) from error
 
     # ---- Parquet and Feather
 
@@ -176,7 +150,7 @@ def _size_of(piece: Any) -> int:
     return piece.nbytes if hasattr(piece, "nbytes") else int(piece.memory_usage().sum())
 
 
-def _find(paths: list[str]) -> list[str]:
+def find_files(paths: list[str]) -> list[str]:
     """All files that are meant, sorted."""
     files: list[str] = []
     for path in paths:
@@ -204,7 +178,7 @@ def _find(paths: list[str]) -> list[str]:
 
 def _ending(file: str) -> str:
     name = file.lower()
-    for packed in _PACKED:
+    for packed in PACKED:
         name = name.removesuffix(packed)
     return name.rpartition(".")[2] if "." in os.path.basename(name) else ""
 
@@ -229,17 +203,6 @@ def _one_format(files: list[str]) -> str:
         two = " and ".join(sorted(formats.values())[:2])
         raise BadInput(f"{two} are of different formats: give files of one format")
     return next(iter(formats))
-
-
-def _separator(file: str) -> str:
-    """Of the header: comma, semicolon, tab or bar, whichever is most frequent."""
-    opener = _PACKED.get(os.path.splitext(file.lower())[1], open)
-    with opener(file, "rt", encoding="utf-8-sig") as opened:
-        header = opened.readline(1_000_000)
-    if "\0" in header:
-        raise ValueError("it holds bytes that are no text")
-    rows = {sep: next(csv.reader(io.StringIO(header), delimiter=sep), []) for sep in ",;\t|"}
-    return max(rows, key=lambda sep: len(rows[sep]))
 
 
 def _unreadable(file: str, kind: str, error: Exception) -> BadInput:
