@@ -60,9 +60,10 @@ def test_two_columns_of_one_name_are_refused(tmp_path, header, capsys):
 def test_two_columns_of_one_name_are_refused_in_parquet_and_feather(tmp_path):
     table = pa.table([pa.array([1.0]), pa.array([2.0]), pa.array([3.0])], names=["a", "y", "a"])
     pq.write_table(table, tmp_path / "a.parquet")
-    with pa.OSFile(str(tmp_path / "a.feather"), "wb") as sink, pa.ipc.new_file(
-        sink, table.schema
-    ) as writer:
+    with (
+        pa.OSFile(str(tmp_path / "a.feather"), "wb") as sink,
+        pa.ipc.new_file(sink, table.schema) as writer,
+    ):
         writer.write_table(table)
     for name in ("a.parquet", "a.feather"):
         with pytest.raises(BadInput, match="duplicate field names"):

@@ -4,18 +4,20 @@ from functools import partial
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from vish.estimators.labels import check_labels, weights_of_classes
+from vish.estimators.rollback import rolled_back, take_inputs_of
 from vish.estimators.settings import check_parameters
 from vish.estimators.site_fitting import fit_sites, update_sites
 from vish.estimators.site_observation import SiteObservation
-from vish.inference.classes import Classes, EncodedSource
+from vish.inference.classes import Classes, encoded_source
 from vish.inference.passes import total
 from vish.inference.progress import progress
 from vish.inference.sources import ArraySource
 from vish.likelihoods import Bernoulli, Softmax
+from vish.sphere.blas import undisturbed
 
 _FLOATS = (np.float64, np.float32)
 _SMALLEST = np.finfo(float).tiny
@@ -99,6 +101,7 @@ class VISHClassifier(ClassifierMixin, BaseEstimator):
         self.verbose = verbose
         self.class_weight = class_weight
 
+    @undisturbed
     def fit(self, X, y, sample_weight=None):
         """Learn from rows.
 
@@ -113,9 +116,15 @@ class VISHClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        X, y = validate_data(self, X, y, dtype=_FLOATS)
+        with rolled_back(self):
+            X, y = self._labelled(X, y, reset=True)
+            return self._fit(X, y, np.unique(y), sample_weight)
+
+    def _labelled(self, X, y, reset):
+        check_labels(y)
+        X, y = validate_data(self, X, y, dtype=_FLOATS, reset=reset)
         check_classification_targets(y)
-        return self._fit(X, y, np.unique(y), sample_weight)
+        return X, y
 
     def _fit(self, X, y, classes, sample_weight):
         check_parameters(self)
@@ -124,11 +133,18 @@ class VISHClassifier(ClassifierMixin, BaseEstimator):
                 f"y holds one class only, {classes[0]!r}: a classifier needs at least two classes"
             )
         source = self._rows(X, y, classes, sample_weight)
+        weights = np.ones(len(y)) if source.weights is None else source.weights
+        if len(np.unique(source.y[weights > 0])) < 2:
+            raise ValueError(
+                "rows with a positive weight hold less than two classes: a classifier needs at "
+                "least two classes"
+            )
         likelihood = self._likelihood(len(classes))
         with progress(self.verbose) as shown:
             result = fit_sites(source, self, likelihood, shown)
         return self._begin(classes, result)
 
+    @undisturbed
     def fit_source(self, source, checkpoint=None):
         """Learn from a row source: files, streams or a cluster.
 
@@ -147,24 +163,32 @@ class VISHClassifier(ClassifierMixin, BaseEstimator):
         """
         if checkpoint is not None:
             raise ValueError("checkpoints exist for the Gaussian family only: leave it out")
-        check_parameters(self)
+        with rolled_back(self):
+            take_inputs_of(self, source)
+            check_parameters(self)
+            return self._fit_source(source)
+
+    def _fit_source(self, source):
         with (
             progress(self.verbose) as shown,
             shown.rows("finding the classes", source.n_rows) as done,
         ):
             found = total(source, Classes.of_chunk, 1, done)
-        classes = np.array([] if found is None else found.found)
+        if found is None:
+            raise ValueError("the source has no rows: give at least two, of different classes")
+        labels = sorted(found.counts)
+        counts, classes = np.array([found.counts[label] for label in labels]), np.array(labels)
         if classes.dtype == float and (classes == np.rint(classes)).all():
             classes = classes.astype(int)  # sources give numbers as floats
         if len(classes) < 2:
             raise ValueError(
                 f"the target holds one class only, {classes[0]!r}: a classifier needs at least two"
             )
-        self.n_features_in_ = source.n_inputs
-        if getattr(source, "feature_names", None) is not None:
-            self.feature_names_in_ = np.array(source.feature_names, dtype=object)
+        weights = weights_of_classes(self.class_weight, classes, counts)
+        if weights is not None and (weights > 0).sum() < 2:
+            raise ValueError("class_weight leaves less than two classes: a classifier needs two")
         with progress(self.verbose) as shown:
-            encoded = EncodedSource(source, classes)
+            encoded = encoded_source(source, classes, weights)
             result = fit_sites(encoded, self, self._likelihood(len(classes)), shown)
         return self._begin(classes, result)
 
@@ -185,6 +209,7 @@ class VISHClassifier(ClassifierMixin, BaseEstimator):
             )
         return self.likelihood
 
+    @undisturbed
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn from more rows; the first call is a fit.
 
@@ -203,15 +228,16 @@ class VISHClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        first = not hasattr(self, "_model")
-        X, y = validate_data(self, X, y, dtype=_FLOATS, reset=first)
-        check_classification_targets(y)
-        if first:
-            known = np.unique(y) if classes is None else np.unique(classes)
-            return self._fit(X, y, known, sample_weight)
-        source = self._rows(X, y, self.classes_, sample_weight)
-        with progress(self.verbose) as shown:
-            return self._adopt(update_sites(self._model, source, self, shown))
+        with rolled_back(self):
+            first = not hasattr(self, "_model")
+            X, y = self._labelled(X, y, reset=first)
+            if first:
+                check_labels(classes)
+                known = np.unique(y) if classes is None else np.unique(classes)
+                return self._fit(X, y, known, sample_weight)
+            source = self._rows(X, y, self.classes_, sample_weight)
+            with progress(self.verbose) as shown:
+                return self._adopt(update_sites(self._model, source, self, shown))
 
     def _rows(self, X, y, classes, sample_weight):
         place = np.clip(np.searchsorted(classes, y), 0, len(classes) - 1)
@@ -227,14 +253,12 @@ class VISHClassifier(ClassifierMixin, BaseEstimator):
             weights = _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
-            if self.class_weight is not None:
-                weights = weights * compute_sample_weight(self.class_weight, y)
-            left = np.unique(place[weights > 0])
-            if len(left) < 2 and not hasattr(self, "classes_"):
-                raise ValueError(
-                    "rows with a positive weight hold less than two classes: a classifier needs "
-                    "at least two classes"
-                )
+            counts = np.bincount(place, minlength=len(classes))
+            of_classes = weights_of_classes(self.class_weight, classes, counts)
+            if of_classes is not None:
+                weights = weights * of_classes[place]
+            if not weights.any():
+                raise ValueError("all weights are 0: give at least one row a weight")
         return ArraySource(X, place[:, None].astype(float), weights)
 
     def _adopt(self, end):
@@ -254,6 +278,7 @@ class VISHClassifier(ClassifierMixin, BaseEstimator):
         self.relevance_ = model.geometry.projection.relevance
         return self
 
+    @undisturbed
     def predict_proba(self, X):
         """Probabilities of the classes, the uncertainty of the latent functions integrated.
 
@@ -287,6 +312,7 @@ class VISHClassifier(ClassifierMixin, BaseEstimator):
         p = self.predict_proba(X)
         return self.classes_[np.argmax(p, axis=1)]
 
+    @undisturbed
     def decision_function(self, X):
         """Logit of the probability of the second of two classes; log probabilities of more.
 
@@ -310,6 +336,7 @@ class VISHClassifier(ClassifierMixin, BaseEstimator):
 
         return self._observation.by_chunk(log_odds, X, self.n_jobs)
 
+    @undisturbed
     def predict_latent(self, X, return_std=False):
         """The latent functions, before the link.
 

@@ -20,7 +20,7 @@ from vish.estimators.settings import kernel_of
 from vish.estimators.single_reading import Opened, can_read_once, read_once, rescaled
 from vish.inference.ascent import Ascent, Stage
 from vish.inference.degrees import has_level
-from vish.inference.gaussian import GaussianModel
+from vish.inference.gaussian import GaussianModel, tells_of_noise
 from vish.inference.objective import Hyperparameters, Setting
 from vish.inference.passes import group_sums
 from vish.inference.progress import Progress
@@ -136,7 +136,7 @@ def _learn(source, estimator, likelihood, progress) -> tuple[GaussianModel, list
         if not complete:
             weight = setting.weight * subset.n_read / subset.n_rows
             everything = replace(setting, source=source, known_weight=weight)
-        point = _refine(everything, point, degree, trace, progress, estimator)
+        point = refine_map(everything, point, degree, trace, progress)
     empty = Statistics.zero(setting.geometry(point, degree))
     model = GaussianModel(empty, point.kernel, point.noise, setting.truncated)
     if not complete:
@@ -145,7 +145,7 @@ def _learn(source, estimator, likelihood, progress) -> tuple[GaussianModel, list
     with progress.rows("reading rows", subset.n_rows) as done:
         statistics = Statistics.of_source(empty.geometry, subset, estimator.n_jobs, done)
     model = model.with_statistics(replace(statistics, n_rows=subset.n_read))
-    if estimator.optimize:
+    if estimator.optimize and tells_of_noise(subset.n_read):
         model = model.relearned(estimator.max_iter)
         model = replace(model, noise=search.corrected(model.noise))
     return model, trace
@@ -183,7 +183,7 @@ def _search(subset, noise_kind, estimator, likelihood, seed, progress):
     start = Hyperparameters(relevance, kernel, noise, likelihood.warp)
     training = new_training(setting, estimator, seed, progress)
     training.rows_to_come = setting.weight * max(0.0, subset.n_read / estimator.subset_size - 1)
-    if estimator.optimize:
+    if estimator.optimize and tells_of_noise(subset.n_read):
         point, degree = training.run(start)
         tell(training, estimator, point, degree)
     else:
@@ -256,7 +256,9 @@ def _check_gram_size(dimension: int, degree: int, odd: bool) -> None:
         )
 
 
-def _refine(setting, point, degree, trace, progress, estimator):
+def refine_map(
+    setting: Setting, point: Hyperparameters, degree: int, trace: list[Stage], progress: Progress
+) -> Hyperparameters:
     """A few steps of the search on all rows."""
     ascent = Ascent(
         setting=setting, max_iter=_REFINE_ITERATIONS, report=progress.stage, trace=trace

@@ -10,14 +10,17 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from vish.estimators.checkpoint import Checkpoint
 from vish.estimators.fitting import fit_gaussian
 from vish.estimators.observation import Observation
+from vish.estimators.rollback import rolled_back, take_inputs_of
 from vish.estimators.settings import check_parameters
 from vish.estimators.site_fitting import fit_sites, update_sites
 from vish.estimators.site_observation import SiteObservation
 from vish.inference.progress import progress
+from vish.inference.remainder import remainder
 from vish.inference.sites import SiteModel
 from vish.inference.sources import ArraySource
 from vish.inference.statistics import Statistics
 from vish.likelihoods import Gaussian, Likelihood
+from vish.sphere.blas import blas_threads_for, undisturbed
 
 _FLOATS = (np.float64, np.float32)
 
@@ -134,6 +137,7 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     # ---- learning
 
+    @undisturbed
     def fit(self, X, y, sample_weight=None):
         """Learn from rows.
 
@@ -148,14 +152,11 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         -------
         self
         """
-        before = dict(vars(self))
-        try:
+        with rolled_back(self):
             source, one_target = self._rows(X, y, sample_weight, reset=True)
             return self._fit(source, one_target)
-        except BaseException:  # Ctrl-C among them: a fit that fails changes nothing
-            self.__dict__ = before
-            raise
 
+    @undisturbed
     def fit_source(self, source, checkpoint=None, checkpoint_rows=None):
         """Learn from a row source: files, streams or a cluster.
 
@@ -177,18 +178,9 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         -------
         self
         """
-        before = dict(vars(self))
-        try:
-            self.n_features_in_ = source.n_inputs
-            names = getattr(source, "feature_names", None)
-            if names is not None:
-                self.feature_names_in_ = np.array(names, dtype=object)
-            elif hasattr(self, "feature_names_in_"):
-                del self.feature_names_in_
+        with rolled_back(self):
+            take_inputs_of(self, source)
             return self._fit(source, source.n_targets == 1, checkpoint, checkpoint_rows)
-        except BaseException:  # a fit that fails changes nothing
-            self.__dict__ = before
-            raise
 
     def _fit(self, source, one_target, checkpoint=None, checkpoint_rows=None):
         check_parameters(self)
@@ -238,6 +230,7 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.relevance_ = model.geometry.projection.relevance
         return self
 
+    @undisturbed
     def partial_fit(self, X, y, sample_weight=None):
         """Learn from more rows; the first call is a fit.
 
@@ -264,6 +257,7 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 return self._adopt_sites(update_sites(self._model, source, self, shown))
         return self._update(self._model.statistics + self._statistics(X, y, sample_weight))
 
+    @undisturbed
     def forget(self, X, y, sample_weight=None):
         """Take rows away, as if they had never been seen.
 
@@ -281,23 +275,11 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """
         self._require_gaussian("forget")
         rows = self._statistics(X, y, sample_weight)
-        rest = self._model.statistics - rows
-        rounding = 1e-9 * self._model.statistics.weight
-        if (
-            rest.n_rows < 0
-            or rest.weight < -rounding
-            or np.any(rest.squares < -1e-9 * self._model.statistics.squares)
-            or (rest.n_rows == 0 and rest.weight > rounding)
-        ):
-            raise ValueError(
-                f"cannot forget {rows.n_rows:,} rows (weight {rows.weight:g}): the model has seen "
-                f"{self.n_rows_seen_:,} (weight {self._model.statistics.weight:g}), and not "
-                "these; give rows that were fitted, with the same weights"
-            )
-        if rest.weight <= rounding:
-            rest = Statistics.zero(self._model.geometry)
+        with blas_threads_for(self._model.n_harmonics):
+            rest = remainder(self._model.statistics, rows)
         return self._update(rest)
 
+    @undisturbed
     def merge(self, other):
         """A new estimator that has seen the rows of both.
 
@@ -311,12 +293,13 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         -------
         VISHRegressor
         """
-        check_is_fitted(self)
+        self._require_gaussian("merge")
         if not isinstance(other, VISHRegressor):
             raise ValueError(f"cannot merge with a {type(other).__name__}: give a VISHRegressor")
-        check_is_fitted(other)
+        other._require_gaussian("merge")
         return self._copy()._update(self._model.statistics + other._model.statistics)
 
+    @undisturbed
     def empty_like(self):
         """The same geometry and hyperparameters, no rows seen: a place for other rows."""
         self._require_gaussian("empty_like")
@@ -375,7 +358,8 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _adopt(self, model):
         """Take over a model: solve it, and show what there is to see."""
-        log_evidence = model.log_evidence
+        with blas_threads_for(model.n_harmonics):
+            log_evidence = model.log_evidence
         self._model = model
         self._observation = Observation(model)
         self.degree_ = model.geometry.degree
@@ -405,6 +389,7 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """[n, T] as [n] where the target was a single column."""
         return values[:, 0] if self._one_target else values
 
+    @undisturbed
     def predict(self, X, return_std=False):
         """Mean, and standard deviation, of a new observation.
 
@@ -423,6 +408,7 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         mean, std = self._observation.mean_and_std(X, return_std, self.n_jobs)
         return (self._shape(mean), self._shape(std)) if return_std else self._shape(mean)
 
+    @undisturbed
     def predict_quantiles(self, X, quantiles):
         """Quantiles of a new observation.
 
@@ -441,6 +427,7 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             raise ValueError(f"quantiles are {quantiles}: give numbers between 0 and 1")
         return self._shape(self._observation.quantiles(X, quantiles, self.n_jobs))
 
+    @undisturbed
     def predict_latent(self, X, return_std=False, return_cov=False):
         """The noise-free function f.
 
@@ -466,6 +453,7 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             return self._shape(mean), cov[0] if self._one_target else cov
         return (self._shape(mean), self._shape(std)) if return_std else self._shape(mean)
 
+    @undisturbed
     def predict_gradients(self, X):
         """Gradients of mean and variance of the noise-free function in the inputs.
 
@@ -480,6 +468,7 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         mean, variance = self._observation.latent_gradients(self._inputs(X))
         return self._shape(mean), self._shape(variance)
 
+    @undisturbed
     def log_density(self, X, y):
         """Log predictive density of observed rows, in the units of y.
 
@@ -497,6 +486,7 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         source = self._more_rows(X, y)
         return self._observation.log_density(source.X, source.y, self.n_jobs)
 
+    @undisturbed
     def sample_y(self, X, n_samples=1, random_state=None):
         """Joint draws of new observations.
 
@@ -514,6 +504,7 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         draws = self._observation.draw(X, n_samples, _generator(random_state))
         return draws[:, 0] if self._one_target else draws
 
+    @undisturbed
     def sample_functions(self, n, random_state=None):
         """Draws of the noise-free function, as callables.
 
@@ -535,7 +526,7 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         functions = self._observation.functions(n, _generator(random_state))
 
         def checked(function):
-            return lambda X: self._shape(function(self._inputs(X)))
+            return undisturbed(lambda X: self._shape(function(self._inputs(X))))
 
         return [checked(function) for function in functions]
 

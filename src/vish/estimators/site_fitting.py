@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from vish.estimators.fitting import (
     make_setting,
     new_training,
+    refine_map,
     relevance_is_free,
     seed_of,
     starting_relevance,
@@ -26,8 +27,10 @@ from vish.estimators.settings import kernel_of
 from vish.inference.ascent import Stage
 from vish.inference.convergence import Convergence, converge
 from vish.inference.objective import Hyperparameters, Setting
+from vish.inference.passes import MappedSource
 from vish.inference.progress import Progress
 from vish.inference.sites import (
+    PseudoRows,
     SiteModel,
     Sites,
     pseudo_rows,
@@ -40,6 +43,7 @@ from vish.inference.training import Training
 from vish.likelihoods import Likelihood
 
 _ROUNDS, _ROUND_ITERATIONS, _ROUND_PASSES = 15, 15, 20
+_ROUNDS_OF_SEVERAL = 4  # latent functions: a pass costs as many solutions, the map stays
 _ORDINARY = 10.0  # robust standard deviations from the median
 _LEAST_GAIN = 1e-4  # of the bound per row, for one more round
 MAX_PASSES = 100
@@ -91,6 +95,8 @@ def fit_sites(
         end = converge(model, source, MAX_PASSES, n_jobs, done, fresh, tolerance)
         if estimator.optimize and not all_in_subset:
             end = _relearn(end, source, estimator, done)
+    if estimator.refine and relevance_is_free(estimator):
+        end = _refine(end, setting, source, estimator, progress, training.trace)
     if not end.converged:
         warnings.warn(
             f"the sites have not converged in {end.n_passes} passes: the fit may be rough",
@@ -145,9 +151,9 @@ def _trust(y: np.ndarray) -> np.ndarray:
     return (ordinary / np.maximum(distance, ordinary)) ** 4 if ordinary else np.ones(len(y))
 
 
-def _regression(setting: Setting, rows: ArraySource, learn_noise: bool = False) -> Setting:
+def _regression(setting: Setting, rows: Any, learn_noise: bool = False) -> Setting:
     """Sites as a regression, with noise 1 unless that is learned."""
-    K = rows.y.shape[1]
+    K = rows.n_targets
     return replace(
         setting,
         source=rows,
@@ -189,7 +195,8 @@ def _take_turns(
     tolerance, _ = _tolerances(model.likelihood)
     one_latent = model.likelihood.n_latents == 1  # else no regression has all the sites
     end = converge(model, subset, _ROUND_PASSES, n_jobs, fresh=not one_latent, tolerance=tolerance)
-    for _ in range(1 if training.interrupted else _ROUNDS):
+    rounds = _ROUNDS if one_latent else _ROUNDS_OF_SEVERAL
+    for _ in range(1 if training.interrupted else rounds):
         new = relearned_likelihood(end.model, subset, estimator.max_iter)
         moved = relevance_is_free(estimator) and new.likelihood.guides == 1
         if moved:
@@ -209,6 +216,34 @@ def _take_turns(
         if gain < _LEAST_GAIN * max(1.0, result.weight):
             break
     return end.model
+
+
+def _refine(
+    end: Convergence,
+    setting: Setting,
+    source: RowSource,
+    estimator: Any,
+    progress: Progress,
+    trace: list[Stage],
+) -> Convergence:
+    """The map once more, on the sites of all rows; kept if the bound rises."""
+    model, degree = end.model, end.model.geometry.degree
+    noise = np.ones(model.likelihood.guides)
+    rows: Any = (
+        pseudo_rows(model, source)
+        if isinstance(source, ArraySource)
+        else MappedSource(source, PseudoRows.of(model), len(noise))
+    )
+    everything = replace(_regression(setting, rows), known_weight=end.weight)
+    relevance = model.geometry.projection.relevance
+    point = Hyperparameters(relevance, model.kernel, noise)
+    point = refine_map(everything, point, degree, trace, progress)
+    model = _at(model, setting, point, degree)
+    with progress.passes("reading rows, pass", source.n_rows) as done:
+        _, tolerance = _tolerances(model.likelihood)
+        result = converge(model, source, MAX_PASSES, estimator.n_jobs, done, True, tolerance)
+    best = result if result.bound > end.bound else end
+    return best._replace(n_passes=end.n_passes + result.n_passes)
 
 
 def _relearn(end: Convergence, source: RowSource, estimator: Any, done: Any) -> Convergence:

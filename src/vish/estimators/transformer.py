@@ -6,6 +6,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from vish.estimators.scaling import centre_and_scale
 from vish.sphere import HarmonicBasis, Projection
+from vish.sphere.blas import undisturbed
 
 
 class SphericalHarmonics(TransformerMixin, BaseEstimator):
@@ -78,6 +79,7 @@ class SphericalHarmonics(TransformerMixin, BaseEstimator):
         self.n_harmonics_ = self._n_features_out = len(self._basis)
         return self
 
+    @undisturbed
     def transform(self, X):
         """Features of the rows.
 

@@ -16,7 +16,7 @@ from vish.inference.holdout import Trial, Watch, try_on
 from vish.inference.objective import Hyperparameters, Objective, Setting
 from vish.inference.solution import has_few_rows
 from vish.inference.sources import ArraySource
-from vish.sphere.threads import blas_threads_for
+from vish.sphere.blas import blas_threads_for
 
 TIGHT = 1e-6  # relative change of the density that ends a stage
 # In a long valley the optimiser may stop too early: where it is to go to the end, it begins again

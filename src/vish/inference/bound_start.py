@@ -11,7 +11,7 @@ from itertools import product
 import numpy as np
 
 from vish.inference.objective import Hyperparameters, Objective, Setting
-from vish.sphere.threads import blas_threads_for
+from vish.sphere.blas import blas_threads_for
 
 
 def best_start(setting: Setting, point: Hyperparameters, degree: int) -> Hyperparameters:

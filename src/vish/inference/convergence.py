@@ -10,11 +10,11 @@ from vish.inference.sites import SiteModel
 from vish.inference.sites_by_rows import SiteModelByRows
 from vish.inference.solution import has_few_rows
 from vish.inference.sources import ArraySource, RowSource
-from vish.sphere.threads import blas_threads_for
+from vish.sphere.blas import blas_threads_for
 
 _SLACK = 1e-10  # relative fall of the bound that rounding may cause
 _TOLERANCE = 1e-11  # relative rise of the bound that ends the passes
-_LATE_TOLERANCE = 1e-7  # the same, when the passes have run out
+_LATE_RISE = 1e-5  # of the bound per row: less, when the passes have run out, is no matter
 _LEAST_STEP = 2.0**-20
 _GROWTH = 2.0**0.5  # of the step after a rise: doubled, it would fall again every other time
 
@@ -96,5 +96,5 @@ def _converge(
             converged = True
             break
         step = min(1.0, _GROWTH * step)
-    converged = converged or rise <= _LATE_TOLERANCE * (1 + abs(bound))
+    converged = converged or rise <= _LATE_RISE * current.weight
     return Convergence(model, bound, bounds, passes, converged, current.weight, current.n_rows)

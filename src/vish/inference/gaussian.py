@@ -16,7 +16,15 @@ from vish.inference.objective import NOISE_BOUNDS, log_prior_of_kernel
 from vish.inference.posterior import Moments, Posterior
 from vish.inference.scoring import Slope, average_information, climb
 from vish.inference.statistics import NormalEquations, Statistics
-from vish.sphere.threads import blas_threads_for, map_in_order, row_chunks
+from vish.sphere.blas import blas_threads_for
+from vish.sphere.threads import map_in_order, row_chunks
+
+_LEAST_ROWS = 3  # any two are on a line
+
+
+def tells_of_noise(n_rows: int) -> bool:
+    """Whether rows say anything about noise and kernel; else those stay as the prior has them."""
+    return n_rows >= _LEAST_ROWS
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +76,7 @@ class GaussianModel:
 
     def relearned(self, max_iter: int) -> "GaussianModel":
         """Kernel and noise that maximise the evidence of the statistics."""
-        if self.statistics.weight <= 0:
+        if not tells_of_noise(self.statistics.n_rows) or self.statistics.weight <= 0:
             return self
         degree, dimension = self.geometry.degree, self.geometry.projection.dimension
         P, T = len(self.kernel.log_parameters), len(self.noise)

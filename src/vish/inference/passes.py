@@ -7,6 +7,7 @@ group sums where its rows are.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from vish.inference.sources import Chunk, RowSource
@@ -78,3 +79,30 @@ def total(
     for group in group_sums(source, function, n_jobs, progress):
         result = group if result is None else result + group
     return result
+
+
+@dataclass(frozen=True, eq=False)
+class _After:
+    """A function of chunks that were changed first."""
+
+    function: Callable[[Chunk], Any]
+    change: Callable[[Chunk], Chunk]
+
+    def __call__(self, chunk: Chunk) -> Any:
+        return self.function(self.change(chunk))
+
+
+class MappedSource:
+    """A source whose chunks are changed, where they are: other targets or weights."""
+
+    def __init__(self, source: Any, change: Callable[[Chunk], Chunk], n_targets: int) -> None:
+        self._source, self._change = source, change
+        self.n_inputs, self.n_rows, self.n_targets = source.n_inputs, source.n_rows, n_targets
+        if isinstance(source, DistributedSource):
+            self.group_sums = self._group_sums
+
+    def chunks(self, first_row: int = 0) -> Iterator[Chunk]:
+        return (self._change(chunk) for chunk in self._source.chunks(first_row))
+
+    def _group_sums(self, function, progress, first):
+        return self._source.group_sums(_After(function, self._change), progress, first)

@@ -197,7 +197,12 @@ class SiteModel:
     def latent(
         self, X: np.ndarray, with_variance: bool = True, n_jobs: int | None = None
     ) -> Moments:
-        """Mean and variance of the latent functions.  [n, D] -> [n, K] twice"""
+        """Mean and variance of the latent functions.  [n, D] -> [n, K] twice
+
+        Rows too far for squares are moved in along their direction: there the ratio of mean and
+        standard deviation is all that a likelihood sees.
+        """
+        X = self.geometry.projection.moved_in(X)
         moments = self.posterior.moments(X, with_variance, n_jobs)
         return Moments(moments.mean + self.geometry.target_shift, moments.variance)
 
@@ -297,22 +302,48 @@ def sum_sites(
     return Pass(sites, float(np.sum(omega * expected)), float(omega.sum()), len(radii))
 
 
-def pseudo_rows(model: SiteModel, source: ArraySource, first: bool = False) -> ArraySource:
-    """The sites of rows in memory as a weighted regression with noise 1.
+@dataclass(frozen=True, eq=False)
+class PseudoRows:
+    """The sites of rows as a weighted regression with noise 1: a change of chunks.
 
     Targets are those of the processes, without their constants. Several latent functions
-    share the mean of their precisions, which is exact for one.
+    share the mean of their precisions, which is exact for one; their targets are scaled so that
+    the noise is 1 for each of them.
     """
-    y, offset = model.standardised(source.y[:, 0]), model.geometry.target_shift
-    found = (
-        first_sites(model.likelihood, y, offset)
-        if first
-        else next_sites(model.likelihood, y, offset, model.posterior.moments(source.X))[0]
-    )
-    kept = model.likelihood.guides
-    h, natural = np.maximum(found.precision[:, :kept], _LEAST_PRECISION), found.natural[:, :kept]
-    omega = np.ones(len(y)) if source.weights is None else source.weights
-    return ArraySource(source.X, natural / h, omega * h.mean(axis=1))
+
+    likelihood: Likelihood
+    offset: np.ndarray
+    posterior: Posterior | None  # None: the first sites
+    y_shift: float
+    y_scale: float
+
+    @classmethod
+    def of(cls, model: SiteModel, first: bool = False) -> "PseudoRows":
+        posterior = None if first else model.posterior
+        offset = model.geometry.target_shift
+        return cls(model.likelihood, offset, posterior, model.y_shift, model.y_scale)
+
+    def __call__(self, chunk: Chunk) -> Chunk:
+        y = (chunk.y[:, 0] - self.y_shift) / self.y_scale
+        if self.posterior is None:
+            found = first_sites(self.likelihood, y, self.offset)
+        else:
+            moments = self.posterior.moments_of_chunk(chunk.X)
+            found, _ = next_sites(self.likelihood, y, self.offset, moments)
+        kept = self.likelihood.guides
+        h = np.maximum(found.precision[:, :kept], _LEAST_PRECISION)
+        shared = h.mean(axis=1, keepdims=True)
+        omega = 1.0 if chunk.weights is None else chunk.weights
+        targets = found.natural[:, :kept] / np.sqrt(h * shared)
+        return chunk._replace(y=targets, weights=omega * shared[:, 0])
+
+
+def pseudo_rows(model: SiteModel, source: ArraySource, first: bool = False) -> ArraySource:
+    """`PseudoRows` of rows in memory."""
+    change = PseudoRows.of(model, first)
+    chunks = [change(chunk) for chunk in source.chunks()]
+    targets, weights = (np.concatenate([c[i] for c in chunks]) for i in (2, 3))
+    return ArraySource(source.X, targets, weights)
 
 
 def relearned_kernel(model: SiteModel, max_iter: int) -> SiteModel:

@@ -78,9 +78,14 @@ class Softmax(Likelihood):
         return logs - logs.mean()
 
     def start(self, y, offset):
-        """The fixed curvature 1/2 of Boehning's bound, at a constant latent value."""
-        h = np.full((len(y), self.n_classes), 0.5)
-        return h, offset + 2 * (self._one_hot(y) - softmax(offset))
+        """The sites at a constant latent value: precision p (1 - p), for each class.
+
+        Boehning's bound has the precision 1/2 at any p. With many classes it says that a row
+        tells next to nothing, and the kernel's best variance is then 0.
+        """
+        p = softmax(offset)
+        h = np.broadcast_to(p * (1 - p), (len(y), self.n_classes))
+        return h, offset + (self._one_hot(y) - p) / h
 
     def expectations(self, y, mean, variance):
         a, log_sum = _tightest(mean, variance)

@@ -18,6 +18,8 @@ import numpy as np
 from vish.sphere.compiled import compiled
 from vish.sphere.threads import map_in_order, row_chunks
 
+_FAR = 1e50  # scales from the centre, where squares of squares are still finite
+
 
 @dataclass(frozen=True, eq=False)
 class Projection:
@@ -106,6 +108,15 @@ class Projection:
     def standardise(self, X: np.ndarray) -> np.ndarray:
         """x_s, the inputs before the linear map.  [n, D] -> [n, D]"""
         return (X - self.centre) / self.scale
+
+    def moved_in(self, X: np.ndarray) -> np.ndarray:
+        """Rows at most 1e50 scales from the centre, in the direction they had.  [n, D] -> [n, D]"""
+        if np.abs(X).max(initial=0.0) <= _FAR * np.abs(self.scale).min(initial=np.inf):
+            return X
+        with np.errstate(over="ignore"):
+            distance = np.abs(X / self.scale - self.centre / self.scale).max(axis=1, keepdims=True)
+        share = np.minimum(1.0, _FAR / np.minimum(np.maximum(distance, 1.0), np.finfo(float).max))
+        return self.centre + share * X - share * self.centre
 
     def pull_back(self, X: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """Gradient in the relevance from gradients in x~, summed over rows.

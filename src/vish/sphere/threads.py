@@ -8,15 +8,10 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager
-from functools import lru_cache
 from itertools import chain, islice
 from typing import TypeVar
 
-from threadpoolctl import ThreadpoolController
-
 CHUNK_ROWS = 8192
-_LARGE_MATRIX = 1000  # rows, from which several BLAS threads pay
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -42,20 +37,6 @@ def thread_count(n_jobs: int | None = None) -> int:
         cores = os.cpu_count() or 1
     cores = int(os.environ.get("VISH_NUM_THREADS", cores))
     return max(1, cores if n_jobs is None else cores + 1 + n_jobs)
-
-
-@lru_cache(maxsize=1)
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-def blas_threads_for(matrix_rows: int) -> AbstractContextManager:
-    """One BLAS thread while matrices are small: two that wait for each other cost more.
-
-    For the thread that controls BLAS; not for use inside `map_in_order`.
-    """
-    limits = None if matrix_rows >= _LARGE_MATRIX else 1
-    return _controller().limit(limits=limits, user_api="blas")
 
 
 def map_in_order(

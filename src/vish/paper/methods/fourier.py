@@ -25,7 +25,7 @@ from scipy.optimize import minimize
 
 from vish.paper.methods.base import Fitted, Training, gaussian
 from vish.paper.methods.fourier_features import Basis, MaternPrior
-from vish.sphere.threads import blas_threads_for
+from vish.sphere.blas import blas_threads_for
 
 LOWER, UPPER, N_FREQUENCIES = -2.0, 3.0, 30
 N_FREQUENCIES_2D = 14  # 27 x 27 products
