@@ -77,11 +77,9 @@ def test_sources_with_a_continuous_target_or_no_rows_are_refused():
 
 
 def test_sources_take_a_scaling():
-    model = classifier(scaling=(np.zeros(2), np.ones(2))).fit_source(source())
-    np.testing.assert_array_equal(
-        model.predict_proba(X),
-        classifier(scaling=(np.zeros(2), np.ones(2))).fit(X, Y).predict_proba(X),
-    )
+    scaled = {"scaling": (np.zeros(2), np.ones(2))}
+    streamed, memory = classifier(**scaled).fit_source(source()), classifier(**scaled).fit(X, Y)
+    np.testing.assert_array_equal(streamed.predict_proba(X), memory.predict_proba(X))
 
 
 def test_names_of_an_earlier_fit_do_not_stay():

@@ -180,10 +180,13 @@ def _search(subset, noise_kind, estimator, likelihood, seed, progress):
             f"{'s' * (n_targets > 1)}: give one number, or one per target"
         )
     noise = np.broadcast_to(noise, n_targets).copy()
+    learned = estimator.optimize and tells_of_noise(subset.n_read)
+    if estimator.optimize and not learned:
+        noise = np.ones(n_targets)  # all that the target varies may be noise
     start = Hyperparameters(relevance, kernel, noise, likelihood.warp)
     training = new_training(setting, estimator, seed, progress)
     training.rows_to_come = setting.weight * max(0.0, subset.n_read / estimator.subset_size - 1)
-    if estimator.optimize and tells_of_noise(subset.n_read):
+    if learned:
         point, degree = training.run(start)
         tell(training, estimator, point, degree)
     else:
