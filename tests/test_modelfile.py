@@ -240,6 +240,11 @@ class TestRefusal:
             (sealed(text_of().encode() + b"\xff"), "UnicodeDecodeError"),
             (sealed(text_of("[" * 100_000)), "RecursionError"),
             (sealed(text_of("1" * 100_000)), "ValueError"),
+            (sealed(text_of('{"a":NaN}')), r"header\['a'\] is nan"),
+            (sealed(text_of('{"a":[-Infinity]}')), "is -inf"),
+            (sealed(text_of('{"a":1e999}')), "is inf"),
+            (sealed(text_of('{"a":' + "[" * 500 + "]" * 500 + "}")), "nested deeper than 100"),
+            (sealed(text_of('{"' + "a" * 9999 + '":NaN}')), r"aaa\.\.\.\)"),
             (sealed(text_of(x=entry())), "SafetensorError"),
             (sealed(text_of(x=entry()), b"12345"), "SafetensorError"),
             (sealed(text_of(x=entry(shape=[5])), b"1234"), "SafetensorError"),
@@ -265,6 +270,14 @@ class TestRefusal:
         header, arrays = read_model(tmp_path / "m")
         assert header == {"a": 1}
         assert_same(arrays, {"x": np.array([1, 2, 3, 4], "u1")})
+
+    def test_a_model_larger_than_memory(self, path, monkeypatch):
+        def fail(*_):
+            raise MemoryError
+
+        monkeypatch.setattr(modelfile, "deserialize", fail)
+        with pytest.raises(ModelFileError, match=r"model\.vish holds .* does not fit in memory"):
+            read_model(path)
 
     def test_missing_file(self, tmp_path):
         with pytest.raises(FileNotFoundError, match=r"no model file .*gone: check the name"):
@@ -468,3 +481,29 @@ print(peak() - before)
         command = [sys.executable, "-c", program, str(tmp_path / "m")]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         assert float(done.stdout) * 2**20 < 2 * size + 20_000_000
+
+
+class TestRefusing:
+    @pytest.mark.parametrize(
+        ("error", "told"),
+        [
+            (ValueError("degree is 'x'"), r"a\.vish: .*\(degree is 'x'\); upgrade vish"),
+            (KeyError("degree"), r"a\.vish: .*\(KeyError\('degree'\)\)"),
+            (RecursionError("too deep"), r"a\.vish: .*RecursionError"),
+            (MemoryError(), r"a\.vish .*does not fit in memory"),
+            (ValueError("x" * 10**6), r"a\.vish: .*xxx\.\.\.\)"),
+            (ModelFileError("a.vish is empty"), "^a.vish is empty$"),
+        ],
+        ids=lambda value: type(value).__name__,
+    )
+    def test_every_error_names_the_file(self, error, told):
+        with pytest.raises(ModelFileError, match=told) as caught, modelfile.refusing("a.vish"):
+            raise error
+        assert len(str(caught.value)) < 600
+
+    def test_an_interrupt_is_none(self):
+        with pytest.raises(KeyboardInterrupt), modelfile.refusing("a.vish"):
+            raise KeyboardInterrupt
+
+    def test_a_header_knows_its_file(self, path):
+        assert read_model(path)[0].path == path

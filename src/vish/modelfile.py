@@ -16,12 +16,12 @@ import re
 import secrets
 import shutil
 import stat
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, deserialize
+from safetensors import deserialize
 
 _VERSION = 1
 _FRONT = re.compile(
@@ -37,13 +37,39 @@ _DTYPES = {"BOOL": np.dtype("?")} | {
     for kind, size in [(k, s) for k in "iuf" for s in (1, 2, 4, 8) if (k, s) != ("f", 1)]
 }
 _DTYPE_NAMES = {dtype: name for name, dtype in _DTYPES.items()}
-# What the parsers raise, among it RecursionError.
-_MALFORMED = (SafetensorError, ValueError, LookupError, TypeError, ArithmeticError, RuntimeError)
 _AGAIN = "copy it again from its source, or save the model again"
+_LONGEST = 300  # characters of another error's text
 
 
 class ModelFileError(ValueError):
     """The file is not a model that this version of vish can read."""
+
+
+class Header(dict[str, Any]):
+    """What a model file says in JSON, and where it was read."""
+
+    path: Any = "the model"
+
+
+@contextmanager
+def refusing(path: Any) -> Iterator[None]:
+    """Whatever goes wrong inside is the file's fault: a `ModelFileError` that names it.
+
+    For what is made of a file's header and arrays. A checksum tells that no byte has changed, not
+    that what they say makes sense.
+    """
+    try:
+        yield
+    except ModelFileError:
+        raise
+    except MemoryError as error:
+        raise _too_large(path) from error
+    except Exception as error:
+        text = str(error) if type(error) is ValueError else repr(error)
+        raise ModelFileError(
+            f"{path}: the file is a model file, but not one this version of vish understands "
+            f"({_short(text)}); upgrade vish, or save the model again"
+        ) from error
 
 
 def write_model(
@@ -101,7 +127,7 @@ def write_model(
             os.unlink(temporary)
 
 
-def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def read_model(path: str | os.PathLike[str]) -> tuple[Header, dict[str, np.ndarray]]:
     """Read what `write_model` wrote; any other file is refused.
 
     Parameters
@@ -110,7 +136,8 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
 
     Returns
     -------
-    header : dict
+    header : Header
+        A dict that remembers its path.
     arrays : dict of str to ndarray
         Writable and independent of each other; both dicts are in the order of their keys.
 
@@ -140,7 +167,10 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
         if text_end > size:
             raise ModelFileError(f"{path} is incomplete or its first bytes changed: {_AGAIN}")
         file.seek(0)
-        data = file.read(size)
+        try:
+            data = file.read(size)
+        except MemoryError as error:
+            raise _too_large(path) from error
     if _digest([data[: front.start(2)], b"0" * 64, memoryview(data)[front.end(2) :]]) != front[2]:
         # Where the last array ends is unverified here, and only words the refusal.
         text = data[max(text_end - _TEXT_LIMIT, 0) : text_end]
@@ -154,9 +184,22 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
         problem = f"its format is {int(front[1])}, this version reads {_VERSION}"
         raise ModelFileError(f"{path} was written by a newer version: upgrade vish ({problem})")
     try:
-        return _decode(data, text_end)
-    except _MALFORMED as error:
-        raise ModelFileError(f"{path} was not written by vish ({error!r}): {_AGAIN}") from error
+        header, arrays = _decode(data, text_end)
+    except MemoryError as error:
+        raise _too_large(path) from error
+    except Exception as error:  # of the parsers, among it RecursionError
+        problem = f"{path} was not written by vish ({_short(repr(error))})"
+        raise ModelFileError(f"{problem}: {_AGAIN}") from error
+    header.path = path
+    return header, arrays
+
+
+def _too_large(path: Any) -> ModelFileError:
+    return ModelFileError(f"{path} holds a model that does not fit in memory: use a larger machine")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
 def _digest(parts: Iterable[Any]) -> bytes:
@@ -193,19 +236,20 @@ def _encode(header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> list[An
     return [encoded.replace(b"0" * 64, digest, 1), *buffers]  # the first: names come later
 
 
-def _decode(data: bytes, text_end: int) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _decode(data: bytes, text_end: int) -> tuple[Header, dict[str, np.ndarray]]:
     """Header and arrays of a file whose checksum is right."""
     if text_end > 8 + _TEXT_LIMIT:
         raise ValueError(f"{text_end - 8:,} bytes of JSON")
     header = json.loads(json.loads(data[8:text_end])["__metadata__"]["header"])
     if not isinstance(header, dict):
         raise ValueError("the header is no dict")
+    _check_plain(header, "header", 0)  # Python's parser takes NaN, 1e999 and any nesting
     arrays = {}
     for name, stored in sorted(deserialize(data), key=lambda item: item[0]):
         dtype = _DTYPES[stored["dtype"]]
         array = np.ndarray(stored["shape"], dtype, stored["data"])  # `data` is its own bytearray
         arrays[name] = array.astype(dtype.newbyteorder("="), copy=False)
-    return header, arrays
+    return Header(header), arrays
 
 
 def _check_plain(value: Any, where: str, depth: int) -> None:

@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 
 from vish import VISHRegressor, load
-from vish.kernels import ArcCosine, Matern, Odd, SquaredExponential, Zonal
+from vish.kernels import ArcCosine, Matern, Odd, SquaredExponential, Sum, Zonal
 from vish.likelihoods import Gaussian, SinhArcsinh, Warped
 from vish.modelfile import ModelFileError, write_model
 
@@ -94,6 +94,39 @@ def test_a_model_without_rows(rows, tmp_path):
     loaded = load(tmp_path / "empty.vish")
     assert loaded.n_rows_seen_ == 0
     assert loaded.partial_fit(X, y).n_rows_seen_ == 120
+
+
+def test_a_kernel_that_would_be_refused_is_kept_as_its_spectrum(rows, tmp_path):
+    X, y = rows
+    kernel = Sum((Matern(1.5, 0.5),) * 101)
+    model = make(kernel=kernel, optimize=False, rank=None).fit(X, y)
+    model.save(tmp_path / "model.vish")
+    loaded = load(tmp_path / "model.vish")
+    np.testing.assert_allclose(answers(loaded, X), answers(model, X), rtol=1e-9)
+
+
+def test_a_model_that_has_forgotten_nearly_all(rows, tmp_path):
+    X, y = rows
+    model = make(optimize=False, rank=None).fit(X, y)
+    model.forget(X[1:], y[1:]).save(tmp_path / "one.vish")  # rounding is left, of either sign
+    np.testing.assert_array_equal(load(tmp_path / "one.vish").predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("magnitude", [1e-200, 1e200])
+def test_units_of_any_size(rows, tmp_path, magnitude):
+    X, y = rows
+    model = make(optimize=False, rank=None).fit(magnitude * X, y)
+    model.save(tmp_path / "model.vish")
+    loaded = load(tmp_path / "model.vish")
+    np.testing.assert_array_equal(loaded.predict(magnitude * X), model.predict(magnitude * X))
+
+
+def test_what_could_not_be_read_again_is_not_written(rows, tmp_path):
+    X, y = rows
+    model = make(optimize=False, rank=None).fit(X, y)
+    with pytest.raises(ValueError, match=r"parameters\['n_jobs'\] is 'all', not null or a number"):
+        model.set_params(n_jobs="all").save(tmp_path / "model.vish")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("parameters", CASES.values(), ids=CASES)

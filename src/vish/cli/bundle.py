@@ -1,6 +1,6 @@
 """A model as the command keeps it: the estimator, the table's recipe, and the target."""
 
-import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
@@ -12,8 +12,65 @@ from vish.cli.rows import Data, take_rows
 from vish.cli.talk import Talk
 from vish.data.columns import NUMBERS, Column, columns_of
 from vish.data.table import Table
+from vish.estimators.modelchecks import (
+    FLAG,
+    NUMBER,
+    POSITIVE,
+    RECORD,
+    TEXT,
+    WHOLE,
+    Rule,
+    check,
+    check_record,
+    choice,
+    list_of,
+    optional,
+)
 
 TASKS = ("regression", "classification", "count")
+
+# ---- what the command adds to a model file
+_EXTRA = {"table": RECORD, "target": optional(RECORD)}
+_TARGET = {"name": TEXT, "task": choice(*TASKS), "whole": FLAG, "weight": optional(TEXT)}
+_RECIPE = {
+    "version": WHOLE,
+    "rows": WHOLE,
+    "columns": list_of(RECORD),
+    "encodings": list_of(RECORD),
+    "kept": list_of(list_of(WHOLE)),
+}
+_COLUMN = {"name": TEXT, "kind": TEXT, "gaps": WHOLE, "inputs": list_of(TEXT), "note": TEXT}
+_NUMBER = {
+    "name": TEXT,
+    "kind": choice("number", "boolean", "time"),
+    "low": NUMBER,
+    "high": NUMBER,
+    "fill": NUMBER,
+    "indicator": FLAG,
+    "period": optional(POSITIVE),
+}
+_MOMENT = Rule(lambda v: NUMBER.holds(v) and abs(v) < 1e13, "seconds since 1970")
+# Each part of a date once: the parser would stumble.
+_FORMAT = re.compile(r"ISO8601|(?:%([YmdHMS])(?!.*%\1)[-/.: ]?)+")
+_DATE = {
+    "name": TEXT,
+    "kind": choice("date"),
+    "low": _MOMENT,
+    "high": _MOMENT,
+    "fill": _MOMENT,
+    "indicator": FLAG,
+    "format": Rule(lambda v: TEXT.holds(v) and bool(_FORMAT.fullmatch(v)), "a format of dates"),
+}
+_CATEGORY = {
+    "name": TEXT,
+    "kind": choice("category"),
+    "levels": list_of(optional(TEXT)),
+    "code": TEXT,
+    "inputs": list_of(TEXT),
+    "rows": list_of(list_of(NUMBER)),
+    "folds": optional(list_of(list_of(NUMBER))),
+}
+_FOLDS = 5  # of target means, by `Table`
 
 
 @dataclass(frozen=True)
@@ -157,6 +214,47 @@ def labelled_rows(
         talk.note(f"{lost:,} rows have no {target.name!r} and are left out")
 
 
+def _read_extra(extra: dict[str, Any], estimator: Any) -> tuple[Table, Target | None]:
+    """The table and the target of a model file, if they belong to the estimator."""
+    check_record(extra, _EXTRA, "extra", others=True)
+    recipe, target = extra["table"], extra["target"]
+    check_record(recipe, _RECIPE, "table")
+    for column in recipe["columns"]:
+        check_record(column, _COLUMN, "a column")
+    for encoding in recipe["encodings"]:
+        _check_encoding(encoding)
+    table = Table.from_recipe(recipe)
+    made = table._made()
+    inputs = {column["name"]: column["inputs"] for column in recipe["columns"] if column["inputs"]}
+    kinds = {column["name"]: column["kind"] for column in recipe["columns"]}
+    if len(kinds) < len(recipe["columns"]) or len(made) < len(recipe["encodings"]):
+        raise ValueError("two columns have the same name")
+    if any(kinds.get(stored["name"]) != stored["kind"] for stored in recipe["encodings"]):
+        raise ValueError("the encodings are not those of the columns")
+    if inputs != {name: outputs for name, outputs in made.items() if outputs}:
+        raise ValueError("the inputs are not those of the columns")
+    if len(table.get_feature_names_out()) != estimator.n_features_in_:
+        raise ValueError(f"the table does not make {estimator.n_features_in_} inputs")
+    if target is None:
+        return table, None
+    check_record(target, _TARGET, "target")
+    if (target["task"] == "classification") != hasattr(estimator, "classes_"):
+        raise ValueError(f"the model is not one for the task {target['task']!r}")
+    return table, Target(**target)
+
+
+def _check_encoding(stored: dict[str, Any]) -> None:
+    """Refuse an encoding that `Table` does not make."""
+    kinds = {"date": _DATE, "category": _CATEGORY}
+    check_record(stored, kinds.get(str(stored.get("kind")), _NUMBER), "an encoding")
+    if stored["kind"] == "category":
+        places, width = len(stored["levels"]) + 1, len(stored["inputs"])
+        if len(set(stored["levels"])) < len(stored["levels"]):
+            raise ValueError(f"two levels of {stored['name']!r} are the same")
+        check(stored["rows"], list_of(list_of(NUMBER, width), places), "rows of levels")
+        check(stored["folds"], optional(list_of(list_of(NUMBER, places), _FOLDS)), "folds")
+
+
 def load_bundle(path: str) -> Bundle:
     """Read a model file."""
     from vish.estimators.storage import load_with_header
@@ -172,11 +270,10 @@ def load_bundle(path: str) -> Bundle:
     extra = header.get("extra") or {}
     if "table" in extra:
         try:
-            table = Table.from_recipe(extra["table"])
-            target = None if extra["target"] is None else Target(**extra["target"])
-        except (KeyError, TypeError, ValueError) as error:
+            table, target = _read_extra(extra, estimator)
+        except Exception as error:  # whatever it is, the file is to blame
             raise BadInput(
-                f"{path}: its recipe is not understood ({error}): upgrade vish"
+                one_line(f"{path}: its recipe is not understood ({error}): upgrade vish")
             ) from error
         return Bundle(estimator, table, target, header)
     names = getattr(estimator, "feature_names_in_", None)

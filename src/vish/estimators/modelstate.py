@@ -1,19 +1,52 @@
 """A fitted model as a JSON header and plain arrays, and back: what files and checkpoints hold."""
 
-from dataclasses import asdict
-from typing import Any
+from dataclasses import asdict, fields
+from typing import Any, get_type_hints
 
 import numpy as np
 
 from vish import likelihoods
+from vish.estimators.modelchecks import (
+    ANYTHING,
+    NUMBER,
+    POSITIVE,
+    RECORD,
+    TEXT,
+    WARP,
+    WHOLE,
+    Rule,
+    check,
+    check_record,
+    check_state,
+    choice,
+    either,
+    list_of,
+    optional,
+    whole,
+)
+from vish.inference.ascent import Stage
 from vish.inference.gaussian import GaussianModel
 from vish.inference.sites import SiteModel, Sites
 from vish.inference.statistics import Geometry, Statistics
 from vish.kernels.storage import from_dict
+from vish.modelfile import refusing
 from vish.sphere.projection import Projection
 
 _SUMS = ("moments", "cross", "squares")
 _TOTALS = ("log_radii", "weight", "n_rows", "log_slopes")
+_LIKELIHOODS = sorted({*likelihoods.__all__} - {"Expectation", "Likelihood", "SinhArcsinh"})
+_MOST_GAPS = 10_000
+# Parameters of likelihoods by name; those that are not here are positive numbers.
+_OF_LIKELIHOODS = {
+    "link": choice("logit", "probit"),
+    "noise": choice("constant", "radial", "auto"),
+    "variance": either(POSITIVE, list_of(POSITIVE)),
+    "warp": RECORD,
+    "gaps": Rule(lambda v: list_of(POSITIVE).holds(v) and len(v) <= _MOST_GAPS, "a list of gaps"),
+    "n_classes": whole(2),
+}
+_BY_TYPE = {str: TEXT, int: WHOLE, int | None: optional(WHOLE), float: NUMBER}
+_OF_STAGES = {name: _BY_TYPE.get(hint, ANYTHING) for name, hint in get_type_hints(Stage).items()}
 
 State = tuple[dict[str, Any], dict[str, np.ndarray]]
 
@@ -58,7 +91,20 @@ def describe(model: GaussianModel | SiteModel) -> State:
 
 
 def restore(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> GaussianModel | SiteModel:
-    """The model that `describe` described."""
+    """The model that `describe` described; anything else is a `ModelFileError`.
+
+    The model is not solved: its basis is built when it is first needed.
+    """
+    with refusing(getattr(header, "path", "the model")):
+        check_state(header, arrays)
+        if "groups" in header:  # of a checkpoint
+            check(header["groups"], WHOLE, "groups")
+            check(header["model"], choice("gaussian"), "model")
+            stages(header.get("trace"))
+        return _restored(header, arrays)
+
+
+def _restored(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> GaussianModel | SiteModel:
     warp = None if header["warp"] is None else likelihoods.SinhArcsinh(**header["warp"])
     geometry = Geometry(
         Projection(arrays["centre"], arrays["scale"], arrays["relevance"]),
@@ -77,7 +123,11 @@ def restore(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> GaussianMo
         return GaussianModel(statistics, kernel, arrays["noise_variance"], truncated)
     sites = Sites(arrays["site_moments"], arrays["site_cross"])
     likelihood = restore_likelihood(header["likelihood"])
+    if getattr(likelihood, "n_latents", 0) != geometry.n_targets:
+        raise ValueError(f"{likelihood!r} does not have {geometry.n_targets} latent functions")
     units = (header["y_shift"], header["y_scale"])
+    if units != (0, 1) and not likelihood.location_scale:
+        raise ValueError(f"y_shift and y_scale are not 0 and 1, as {likelihood!r} has them")
     return SiteModel(geometry, likelihood, kernel, truncated, sites, None, *units)
 
 
@@ -96,19 +146,36 @@ def describe_likelihood(likelihood: Any) -> dict[str, Any]:
 
 
 def restore_likelihood(stored: dict[str, Any]) -> Any:
-    values: dict[str, Any] = {
-        key: tuple(v) if isinstance(v, list) else v for key, v in stored.items()
-    }
-    kind = getattr(likelihoods, values.pop("likelihood"))
-    if isinstance(values.get("warp"), dict):
+    """The likelihood that `describe_likelihood` described."""
+    check(stored, RECORD, "likelihood")
+    check(stored.get("likelihood"), choice(*_LIKELIHOODS), "likelihood")
+    name = stored["likelihood"]
+    kind = getattr(likelihoods, name)
+    values = {key: value for key, value in stored.items() if key != "likelihood"}
+    known = [field.name for field in fields(kind)]
+    rules = {key: _OF_LIKELIHOODS.get(key, POSITIVE) for key in known}
+    check_record(values, rules, name, absent=known)
+    if "warp" in values:
+        check_record(values["warp"], WARP, "warp")
         values["warp"] = likelihoods.SinhArcsinh(**values["warp"])
-    return kind(**values)
+    return kind(**{key: tuple(v) if isinstance(v, list) else v for key, v in values.items()})
+
+
+def stages(trace: Any) -> list[Stage]:
+    """The stages of a fit, as a file lists them."""
+    check(trace, list_of(list_of(ANYTHING)), "trace")
+    for number, stage in enumerate(trace):
+        named = dict(zip(Stage._fields, stage, strict=False))
+        check_record(named, _OF_STAGES, f"trace[{number}]", absent=Stage._field_defaults)
+    return [Stage(*stage) for stage in trace]
 
 
 def _kernel(kernel: Any, dimension: int, degree: int) -> dict[str, Any]:
-    """A user's own kernel is stored as its spectrum."""
+    """A user's own kernel, or one that is too large to be read again, is kept as its spectrum."""
     try:
-        return kernel.to_dict()
+        stored = kernel.to_dict()
+        from_dict(stored)
+        return stored
     except ValueError:
         return kernel.freeze(dimension, degree).to_dict()
 
