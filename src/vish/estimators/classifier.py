@@ -8,6 +8,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from vish.estimators.labels import check_labels, weights_of_classes
+from vish.estimators.linear_check import warn_if_below_linear
 from vish.estimators.rollback import rolled_back, take_inputs_of
 from vish.estimators.settings import check_parameters
 from vish.estimators.site_fitting import fit_sites, update_sites
@@ -195,6 +196,8 @@ class VISHClassifier(ClassifierMixin, BaseEstimator):
     def _begin(self, classes, result):
         self.classes_, self.fit_trace_ = classes, result.trace
         self.n_rows_seen_, self.log_evidence_ = 0, 0.0
+        if self.optimize:
+            warn_if_below_linear(result.end.model, result.subset)
         return self._adopt(result.end)
 
     def _likelihood(self, n_classes):

@@ -58,6 +58,7 @@ class SiteFit:
 
     end: Convergence
     trace: list[Stage]
+    subset: ArraySource  # the rows that the hyperparameters are from
 
 
 def fit_sites(
@@ -103,7 +104,7 @@ def fit_sites(
             ConvergenceWarning,
             stacklevel=4,
         )
-    return SiteFit(end, training.trace)
+    return SiteFit(end, training.trace, subset)
 
 
 def _tolerances(likelihood: Likelihood) -> tuple[float, float]:

@@ -26,6 +26,7 @@ from vish.inference.sites import (
     whole_pass,
 )
 from vish.inference.sources import ArraySource, Chunk
+from vish.likelihoods import Likelihood
 from vish.sphere.levels import log_level_sizes
 from vish.sphere.zonal_sums import cosines_of_pairs, zonal_values
 
@@ -79,6 +80,10 @@ class SiteModelByRows:
         sums = whole_pass(geometry, sum_sites(geometry, chunk, self.sites))
         return replace(self.model, sites=sums.sites)
 
+    @property
+    def likelihood(self) -> Likelihood:
+        return self.model.likelihood
+
     @cached_property
     def _precisions(self) -> np.ndarray:
         """omega h.  [n, K]"""
@@ -127,7 +132,7 @@ class SiteModelByRows:
 
         From alpha = b - omega h m, the new b are those of the new alpha and m.
         """
-        if not self.model.likelihood.only_differences:
+        if not self.likelihood.only_differences:
             return self
         factors, alphas = self._solved
         alphas = alphas - alphas.mean(axis=1, keepdims=True)
@@ -144,7 +149,7 @@ class SiteModelByRows:
         y, offset = self.model.standardised(source.y[:, 0]), self.model.geometry.target_shift
         mean, variance = self._moments
         moments = Moments(mean, variance + self.prior.rest[:, None])
-        sites, expected = next_sites(self.model.likelihood, y, offset, moments)
+        sites, expected = next_sites(self.likelihood, y, offset, moments)
         progress(source.n_rows)
         omega = self.prior.weights
         return Pass(sites, float(omega @ expected), float(omega.sum()), source.n_rows)
