@@ -277,8 +277,8 @@ def _source(data: Data, table: Table, target: Target, n_rows: int, talk: Talk) -
     def read():
         return labelled_rows(data.pieces(names), table, target, talk, True, lambda n: None)
 
-    D = len(table.get_feature_names_out())
-    source: Any
+    inputs = table.get_feature_names_out().tolist()
+    D = len(inputs)
     if n_rows * (D + 2) * 8 <= physical_memory() // 4:
         X, place, ys, weights = np.empty((n_rows, D)), 0, [], []
         for rows in read():
@@ -290,9 +290,7 @@ def _source(data: Data, table: Table, target: Target, n_rows: int, talk: Talk) -
         joined = None if target.weight is None else np.concatenate(weights)
         if joined is not None and not joined.any():
             raise BadInput(f"column {target.weight!r} is 0 in every row: give a row some weight")
-        source = ArraySource(X[:place], y, joined)
-    else:
-        source = batches(lambda: ((rows.X, rows.y, rows.weights) for rows in read()))
-        source.n_rows = n_rows
-    object.__setattr__(source, "feature_names", table.get_feature_names_out().tolist())
+        return ArraySource(X[:place], y, joined, inputs)
+    source = batches(lambda: ((rows.X, rows.y, rows.weights) for rows in read()))
+    source.n_rows, source.feature_names = n_rows, inputs
     return source

@@ -136,4 +136,4 @@ def _canonical(rows: Candidates, seed: int) -> Subset:
     mixed = np.random.default_rng(seed).permutation(int(first.sum()))
     take = order[first][mixed]
     weights = None if weights is None else weights[mixed]
-    return Subset(rows.X[take], rows.y[take], weights, rows.n_read)
+    return Subset(rows.X[take], rows.y[take], weights, n_read=rows.n_read)
