@@ -167,7 +167,7 @@ def _restored(header: dict[str, Any], model: Any) -> Any:
         setattr(estimator, name, value)
     if header["classes"] is not None:
         estimator.classes_ = np.array(header["classes"])
-    return estimator._restore(model)
+    return estimator._adopt(model)
 
 
 def _check_estimator(header: dict[str, Any], model: Any) -> None:
