@@ -24,8 +24,8 @@ def test_defaults_are_filled_in():
 
 def test_what_was_given_has_one_type():
     given = VISHRegressor(
-        ArcCosine(), likelihood=StudentT(), degree=np.int64(3), rank=np.int32(2), tail="variational",
-        relevance=0.5, scaling=([1, 2], [3, 4]), optimize=1, max_iter=np.uint8(7),
+        ArcCosine(), likelihood=StudentT(), degree=np.int64(3), rank=np.int32(2), relevance=0.5,
+        tail="variational", scaling=([1, 2], [3, 4]), optimize=1, max_iter=np.uint8(7),
     )  # fmt: skip
     settings = FitSettings.of(given)
     assert (settings.kernel, settings.likelihood) == (ArcCosine(), StudentT())

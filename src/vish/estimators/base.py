@@ -8,11 +8,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from vish.estimators.observation import Observation
-from vish.estimators.rollback import rolled_back
 from vish.estimators.rows import FLOATS
 from vish.estimators.settings import FitSettings, check_parameters
 from vish.estimators.site_fitting import SiteFit, fit_sites, update_sites
 from vish.estimators.site_observation import SiteObservation
+from vish.estimators.state import rolled_back
 from vish.inference.convergence import Convergence
 from vish.inference.progress import progress
 from vish.inference.sites import SiteModel

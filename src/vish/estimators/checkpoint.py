@@ -23,6 +23,12 @@ from vish.sphere.threads import CHUNK_ROWS
 EVERY_ROWS = 4_194_304
 
 
+def refuse_checkpoint(path: Any) -> None:
+    """Sites, unlike sums, cannot be taken up half way."""
+    if path is not None:
+        raise ValueError("checkpoints exist for the Gaussian family only: leave it out")
+
+
 def asked_of(estimator: BaseEstimator) -> dict[str, Any]:
     """All parameters of an estimator that change the result, as plain values."""
     parameters = plain_parameters(estimator)

@@ -6,11 +6,12 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from vish.estimators.base import VISHBase
+from vish.estimators.checkpoint import refuse_checkpoint
 from vish.estimators.labels import check_labels, classes_of_source, likelihood_of_classes
 from vish.estimators.linear_check import warn_if_below_linear
-from vish.estimators.rollback import rolled_back
 from vish.estimators.rows import labelled, require_two_classes, rows_of_classes
 from vish.estimators.settings import FitSettings, check_parameters
+from vish.estimators.state import rolled_back
 from vish.inference.classes import encoded_source
 from vish.inference.progress import progress
 from vish.sphere.blas import undisturbed
@@ -115,8 +116,7 @@ class VISHClassifier(ClassifierMixin, VISHBase):
         return self._learn(source, classes)
 
     def _fit_source(self, source, checkpoint, checkpoint_rows):
-        if checkpoint is not None:
-            raise ValueError("checkpoints exist for the Gaussian family only: leave it out")
+        refuse_checkpoint(checkpoint)
         with (
             progress(self.verbose) as shown,
             shown.rows("finding the classes", source.n_rows) as done,

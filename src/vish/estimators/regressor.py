@@ -1,18 +1,18 @@
 """`VISHRegressor`: Gaussian-process regression on tables of any length."""
 
 import numpy as np
-from sklearn.base import MultiOutputMixin, RegressorMixin, clone
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from vish.estimators.base import VISHBase, generator
-from vish.estimators.checkpoint import Checkpoint, asked_of
+from vish.estimators.checkpoint import Checkpoint, asked_of, refuse_checkpoint
 from vish.estimators.fitting import fit_gaussian
-from vish.estimators.rows import rows_of_numbers
+from vish.estimators.rows import more_rows_of_numbers, rows_of_numbers
 from vish.estimators.settings import FitSettings, check_parameters
+from vish.estimators.state import fitted_copy
 from vish.inference.gaussian import GaussianModel
 from vish.inference.progress import progress
 from vish.inference.remainder import remainder
-from vish.inference.sources import ArraySource
 from vish.inference.statistics import Statistics
 from vish.likelihoods import Likelihood
 from vish.sphere.blas import blas_threads_for, undisturbed
@@ -104,7 +104,7 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, VISHBase):
     def _learn(self, source, one_target, checkpoint=None, checkpoint_rows=None):
         settings = FitSettings.of(self)
         if isinstance(settings.likelihood, Likelihood):
-            self._check_for_sites(settings.likelihood, source, checkpoint)
+            refuse_checkpoint(checkpoint)
             self._one_target = True
             self._fit_sites(source, settings)
             return self
@@ -117,17 +117,6 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, VISHBase):
         self.fit_trace_ = result.trace
         self.n_iter_ = max(1, sum(stage.n_iter for stage in result.trace))
         return self._adopt(result.model)
-
-    def _check_for_sites(self, likelihood, source, checkpoint):
-        if checkpoint is not None:
-            raise ValueError("checkpoints exist for the Gaussian family only: leave it out")
-        if source.n_targets > 1:
-            raise ValueError(
-                f"y has {source.n_targets} targets: {type(likelihood).__name__} takes one; fit "
-                "one model per target"
-            )
-        if isinstance(source, ArraySource):
-            likelihood.check(source.y[:, 0])
 
     @undisturbed
     def partial_fit(self, X, y, sample_weight=None):
@@ -195,14 +184,14 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, VISHBase):
         if not isinstance(other, VISHRegressor):
             raise ValueError(f"cannot merge with a {type(other).__name__}: give a VISHRegressor")
         other._require_gaussian("merge")
-        return self._copy()._update(self._model.statistics + other._model.statistics)
+        return fitted_copy(self)._update(self._model.statistics + other._model.statistics)
 
     @undisturbed
     def empty_like(self):
         """The same geometry and hyperparameters, no rows seen: a place for other rows."""
         self._require_gaussian("empty_like")
         empty = Statistics.zero(self._model.geometry)
-        return self._copy()._adopt(self._model.with_statistics(empty))
+        return fitted_copy(self)._adopt(self._model.with_statistics(empty))
 
     def _require_gaussian(self, what):
         check_is_fitted(self)
@@ -212,28 +201,9 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, VISHBase):
                 f"likelihood {type(self.likelihood_).__name__}; fit again instead"
             )
 
-    def _copy(self):
-        copy = clone(self)
-        for name, value in vars(self).items():
-            if name.endswith("_") or name.startswith("_"):
-                setattr(copy, name, value)
-        return copy
-
-    def _more_rows(self, X, y, sample_weight=None):
-        """Checked rows of the kind that was fitted."""
-        source, _ = rows_of_numbers(self, X, y, sample_weight, reset=False)
-        gaussian = isinstance(self._model, GaussianModel)
-        n_targets = self._model.geometry.n_targets if gaussian else 1  # not latent functions
-        if source.n_targets != n_targets:
-            raise ValueError(f"y has {source.n_targets} targets, the model {n_targets}")
-        return source
-
     def _statistics(self, X, y, sample_weight):
-        source = self._more_rows(X, y, sample_weight)
-        with (
-            progress(self.verbose) as shown,
-            shown.rows("reading rows", source.n_rows) as done,
-        ):
+        source = more_rows_of_numbers(self, self._model, X, y, sample_weight)
+        with progress(self.verbose) as shown, shown.rows("reading rows", source.n_rows) as done:
             return Statistics.of_source(self._model.geometry, source, self.n_jobs, done)
 
     def _update(self, statistics):
@@ -307,7 +277,7 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, VISHBase):
             Summed over targets.
         """
         check_is_fitted(self)
-        source = self._more_rows(X, y)
+        source = more_rows_of_numbers(self, self._model, X, y)
         return self._observation.log_density(source.X, source.y, self.n_jobs)
 
     @undisturbed

@@ -8,6 +8,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from vish.estimators.labels import check_labels, weights_of_classes
+from vish.inference.gaussian import GaussianModel
+from vish.inference.sites import SiteModel
 from vish.inference.sources import ArraySource
 
 FLOATS = (np.float64, np.float32)
@@ -28,6 +30,18 @@ def rows_of_numbers(
         if not sample_weight.any():
             raise ValueError("all sample weights are 0: give at least one row a weight")
     return ArraySource(X, y if y.ndim == 2 else y[:, None], sample_weight), y.ndim == 1
+
+
+def more_rows_of_numbers(
+    estimator: BaseEstimator, model: GaussianModel | SiteModel, X: Any, y: Any, weights: Any = None
+) -> ArraySource:
+    """Rows with as many targets as the model that was fitted."""
+    source, _ = rows_of_numbers(estimator, X, y, weights, reset=False)
+    # A likelihood may have several latent functions, but speaks of one target.
+    n_targets = model.geometry.n_targets if isinstance(model, GaussianModel) else 1
+    if source.n_targets != n_targets:
+        raise ValueError(f"y has {source.n_targets} targets, the model {n_targets}")
+    return source
 
 
 def labelled(estimator: BaseEstimator, X: Any, y: Any, reset: bool) -> tuple[np.ndarray, Any]:

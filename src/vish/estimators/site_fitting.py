@@ -62,6 +62,13 @@ class SiteFit:
 def fit_sites(source: RowSource, settings: FitSettings, progress: Progress) -> SiteFit:
     """Learn a model by passes over sites."""
     likelihood, n_jobs = settings.likelihood, settings.n_jobs
+    if source.n_targets > 1:
+        raise ValueError(
+            f"y has {source.n_targets} targets: {type(likelihood).__name__} takes one; fit "
+            "one model per target"
+        )
+    if isinstance(source, ArraySource):
+        likelihood.check(source.y[:, 0])
     with progress.rows("choosing a subset", source.n_rows) as done:
         subset = take_subset(source, settings.subset_size, settings.seed, done)
     setting = make_setting(subset, "constant", settings)
