@@ -22,7 +22,7 @@ from vish.sphere.blas import undisturbed
 class VISHBase(BaseEstimator):
     """A Gaussian process on the sphere, whatever is observed of it."""
 
-    _model: Any
+    _model: Any  # `vish.inference.model.Model`
     _observation: Any
 
     def __init__(
@@ -146,7 +146,7 @@ class VISHBase(BaseEstimator):
         kind = SiteObservation if isinstance(model, SiteModel) else Observation
         self._model, self._observation = model, kind(model)
         self.degree_ = model.geometry.degree
-        self.n_harmonics_ = model.n_harmonics
+        self.n_harmonics_ = model.prior.n_harmonics
         self.kernel_ = model.kernel
         self.likelihood_ = self._observation.likelihood(self.likelihood)
         self.relevance_ = model.geometry.projection.relevance

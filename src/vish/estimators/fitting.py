@@ -20,6 +20,7 @@ from vish.inference.gaussian import GaussianModel, tells_of_noise
 from vish.inference.objective import Hyperparameters
 from vish.inference.passes import group_sums
 from vish.inference.progress import Progress
+from vish.inference.relearning import relearned
 from vish.inference.sources import RowSource
 from vish.inference.statistics import Statistics
 from vish.inference.subset import Subset, take_subset
@@ -61,7 +62,7 @@ def fit_gaussian(
         _read(model, source, settings.n_jobs, progress, checkpoint, groups, trace)
     )
     if settings.optimize:
-        model = model.relearned(settings.max_iter)
+        model = relearned(model, settings.max_iter)
     return Fit(model, trace)
 
 
@@ -81,7 +82,7 @@ def _fit_once(source: RowSource, opened: Opened, settings: FitSettings, progress
         statistics, found.point.kernel, found.point.noise, found.setting.truncated
     )
     if settings.optimize:
-        model = model.relearned(settings.max_iter)
+        model = relearned(model, settings.max_iter)
     return Fit(model, found.trace)
 
 
@@ -134,7 +135,7 @@ def _learn(
         statistics = Statistics.of_source(empty.geometry, subset, settings.n_jobs, done)
     model = model.with_statistics(replace(statistics, n_rows=subset.n_read))
     if settings.optimize and tells_of_noise(subset.n_read):
-        model = model.relearned(settings.max_iter)
+        model = relearned(model, settings.max_iter)
         model = replace(model, noise=found.corrected(model.noise))
     return model, trace
 

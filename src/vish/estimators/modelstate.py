@@ -26,7 +26,8 @@ from vish.estimators.modelchecks import (
 )
 from vish.inference.ascent import Stage
 from vish.inference.gaussian import GaussianModel
-from vish.inference.sites import SiteModel, Sites
+from vish.inference.site_reading import Sites
+from vish.inference.sites import SiteModel
 from vish.inference.statistics import Geometry, Statistics
 from vish.kernels.storage import from_dict
 from vish.modelfile import refusing

@@ -103,9 +103,7 @@ class Observation:
         model = self.model
 
         def function(weights):
-            return lambda X: (
-                shift + scale * (model.posterior.combine(X, weights) + model.equations.mean)
-            )
+            return lambda X: shift + scale * (model.posterior.combine(X, weights) + model.shift)
 
         return [function(weights) for weights in model.posterior.draw_weights(n, rng)]
 
@@ -116,7 +114,7 @@ class Observation:
         draws = [
             self._to_y(
                 model.posterior.combine(X, weights)
-                + model.equations.mean
+                + model.shift
                 + noise * rng.standard_normal(noise.shape)
             )
             for weights in model.posterior.draw_weights(n, rng)

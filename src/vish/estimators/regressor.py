@@ -12,6 +12,7 @@ from vish.estimators.settings import FitSettings, check_parameters
 from vish.estimators.state import fitted_copy
 from vish.inference.gaussian import GaussianModel
 from vish.inference.progress import progress
+from vish.inference.relearning import relearned
 from vish.inference.remainder import remainder
 from vish.inference.statistics import Statistics
 from vish.likelihoods import Likelihood
@@ -162,7 +163,7 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, VISHBase):
         """
         self._require_gaussian("forget")
         rows = self._statistics(X, y, sample_weight)
-        with blas_threads_for(self._model.n_harmonics):
+        with blas_threads_for(self._model.prior.n_harmonics):
             rest = remainder(self._model.statistics, rows)
         return self._update(rest)
 
@@ -208,11 +209,11 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, VISHBase):
 
     def _update(self, statistics):
         model = self._model.with_statistics(statistics)
-        return self._adopt(model.relearned(self.max_iter) if self.optimize else model)
+        return self._adopt(relearned(model, self.max_iter) if self.optimize else model)
 
     def _adopt(self, model):
         if isinstance(model, GaussianModel):
-            with blas_threads_for(model.n_harmonics):
+            with blas_threads_for(model.prior.n_harmonics):
                 self.log_evidence_ = model.log_evidence
             noise = model.noise * model.geometry.target_scale**2
             self.noise_variance_ = float(noise[0]) if self._one_target else noise

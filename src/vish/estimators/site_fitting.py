@@ -29,14 +29,10 @@ from vish.inference.convergence import Convergence, converge
 from vish.inference.objective import Hyperparameters, Setting
 from vish.inference.passes import MappedSource
 from vish.inference.progress import Progress
-from vish.inference.sites import (
-    PseudoRows,
-    SiteModel,
-    Sites,
-    pseudo_rows,
-    relearned_kernel,
-    relearned_likelihood,
-)
+from vish.inference.pseudo_rows import PseudoRows, pseudo_rows
+from vish.inference.relearning import relearned_kernel, relearned_likelihood
+from vish.inference.site_reading import Sites
+from vish.inference.sites import SiteModel
 from vish.inference.sources import ArraySource, RowSource
 from vish.inference.subset import take_subset
 from vish.likelihoods import Likelihood

@@ -73,13 +73,13 @@ class SiteObservation:
         model = self.model
 
         def function(weights):
-            return lambda X: model.posterior.combine(X, weights) + model.geometry.target_shift
+            return lambda X: model.posterior.combine(X, weights) + model.shift
 
         return [function(weights) for weights in model.posterior.draw_weights(n, rng)]
 
     def draw(self, X, n, rng):
         """Joint draws of observations.  [m, D] -> [m, 1, n]"""
-        tail = self.model.tail
+        tail = self.model.prior.tail
         _, radii = self.model.geometry.projection.project(X)
         f = np.stack([function(X) for function in self.functions(n, rng)], axis=1)  # [m, n, K]
         f = f + np.sqrt(tail) * radii[:, None, None] * rng.standard_normal(f.shape)

@@ -14,7 +14,9 @@ from vish.estimators.scaling import centre_and_scale
 from vish.estimators.settings import FitSettings
 from vish.estimators.start import starting_relevance
 from vish.inference.objective import Hyperparameters, Setting
-from vish.inference.sites import SiteModel, Sites, pseudo_rows
+from vish.inference.pseudo_rows import pseudo_rows
+from vish.inference.site_reading import Sites
+from vish.inference.sites import SiteModel
 from vish.inference.sources import ArraySource
 
 _ORDINARY = 10.0  # robust standard deviations from the median

@@ -156,7 +156,7 @@ class SpectrumDisplay(Display):
             prior=spectrum * sizes,
             energy=np.bincount(degrees, mean**2, levels),
             determined=np.clip(1 - variances / possible, 0, 1),
-            tail=model.tail,
+            tail=model.prior.tail,
         ).plot(ax)
 
     def _draw(self, ax):

@@ -73,7 +73,7 @@ def spectrum_of(estimator: Any) -> SpectrumDisplay:
         prior=variances * sizes,
         energy=np.bincount(degrees, np.sum(posterior.means**2, axis=1), levels),
         determined=np.clip(1 - np.bincount(degrees, of_sigma, levels) / possible, 0, 1),
-        tail=model.tail,
+        tail=model.prior.tail,
     )
 
 
