@@ -91,7 +91,7 @@ def merge(models: list[str], out: str, talk: Talk) -> dict[str, Any]:
     for path, bundle in zip(models, bundles, strict=True):
         if not hasattr(bundle.estimator, "forget"):
             raise BadInput(f"{path} is a classifier: only regression models can be merged")
-        if not hasattr(bundle.estimator._model, "statistics"):
+        if bundle.estimator.description_.family != "gaussian":
             kind = type(bundle.estimator.likelihood_).__name__
             raise BadInput(
                 f"{path} has the likelihood {kind}: only the Gaussian family can be merged"

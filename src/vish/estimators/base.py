@@ -7,12 +7,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from vish.estimators.description import Description
 from vish.estimators.observation import Observation
 from vish.estimators.rows import FLOATS
 from vish.estimators.settings import FitSettings, check_parameters
 from vish.estimators.site_fitting import SiteFit, fit_sites, update_sites
 from vish.estimators.site_observation import SiteObservation
-from vish.estimators.state import rolled_back
+from vish.estimators.state import rolled_back, take_inputs_of
 from vish.inference.convergence import Convergence
 from vish.inference.progress import progress
 from vish.inference.sites import SiteModel
@@ -72,8 +73,7 @@ class VISHBase(BaseEstimator):
         ----------
         X : array-like of shape (n, D)
         y : array-like of shape (n,)
-            For a regressor, numbers, also of shape (n, n_targets); for a classifier, classes,
-            numbers or strings.
+            Numbers, also of shape (n, n_targets); for a classifier classes, of any type.
         sample_weight : array-like of shape (n,), optional
             A weight of 2 is the row twice, a weight of 0 no row.
 
@@ -108,17 +108,9 @@ class VISHBase(BaseEstimator):
         self
         """
         with rolled_back(self):
-            self._take_inputs_of(source)
+            take_inputs_of(self, source)
             check_parameters(self)
             return self._fit_source(source, checkpoint, checkpoint_rows)
-
-    def _take_inputs_of(self, source):
-        """The number and names of the inputs of a row source; names of an earlier fit go."""
-        self.n_features_in_ = source.n_inputs
-        if source.feature_names is not None:
-            self.feature_names_in_ = np.array(source.feature_names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
 
     def _fit_sites(self, source, settings: FitSettings) -> SiteFit:
         """Learn with a likelihood that is not Gaussian."""
@@ -151,6 +143,12 @@ class VISHBase(BaseEstimator):
         self.likelihood_ = self._observation.likelihood(self.likelihood)
         self.relevance_ = model.geometry.projection.relevance
         return self
+
+    @property
+    def description_(self) -> Description:
+        """The fitted model in numbers: map, harmonics, weights and units."""
+        check_is_fitted(self)
+        return Description(self._model, self._observation)
 
     # ---- the latent functions
 

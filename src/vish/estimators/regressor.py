@@ -79,6 +79,8 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, VISHBase):
     n_rows_seen_, n_features_in_, n_iter_ : int
     fit_trace_ : list of Stage
         The stages of the search.
+    description_ : Description
+        The fitted model in numbers: map, harmonics, weights and units.
 
     Examples
     --------

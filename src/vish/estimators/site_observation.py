@@ -6,7 +6,10 @@ import numpy as np
 
 from vish.inference.posterior import Moments
 from vish.inference.sites import SiteModel
+from vish.likelihoods import Bernoulli, NegativeBinomial, Ordinal, Poisson
 from vish.sphere.threads import map_in_order, row_chunks
+
+_DISCRETE = (Poisson, NegativeBinomial, Bernoulli, Ordinal)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +51,18 @@ class SiteObservation:
             return self.model.likelihood.quantiles(mean, variance, levels)
 
         return self.model.y_shift + self.model.y_scale * self.by_chunk(of, X, n_jobs)[:, None, :]
+
+    def probabilities_below(self, X, y, n_jobs):
+        """P(Y <= y) and P(Y < y).  [n, D], [n, 1] -> [n, 1] twice"""
+
+        def cdf(mean, variance, y):
+            return self.model.likelihood.cdf(y, mean, variance)
+
+        y = self.model.standardised(y[:, 0])
+        below = self.by_chunk(cdf, X, n_jobs, y)[:, None]
+        if not isinstance(self.model.likelihood, _DISCRETE):
+            return below, below
+        return below, self.by_chunk(cdf, X, n_jobs, np.ceil(y) - 1)[:, None]
 
     def log_density(self, X, y, n_jobs):
         def of(mean, variance, y):

@@ -1,10 +1,13 @@
-"""The state of an estimator: kept if a call fails, and copied."""
+"""The state of an estimator: given back if a call fails, copied, its inputs taken over."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
+import numpy as np
 from sklearn.base import BaseEstimator, clone
+
+from vish.inference.sources import RowSource
 
 Fitted = TypeVar("Fitted", bound=BaseEstimator)
 
@@ -27,3 +30,12 @@ def fitted_copy(estimator: Fitted) -> Fitted:
         if name.endswith("_") or name.startswith("_"):
             setattr(copy, name, value)
     return copy
+
+
+def take_inputs_of(estimator: BaseEstimator, source: RowSource) -> None:
+    """The number and names of the inputs of a row source; names of an earlier fit go."""
+    estimator.n_features_in_ = source.n_inputs
+    if source.feature_names is not None:
+        estimator.feature_names_in_ = np.array(source.feature_names, dtype=object)
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
