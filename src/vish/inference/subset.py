@@ -11,6 +11,7 @@ from functools import partial
 
 import numpy as np
 
+from vish.inference.hashing import GOLDEN, mixed
 from vish.inference.passes import total
 from vish.inference.sources import ArraySource, Chunk, RowSource
 
@@ -23,13 +24,11 @@ class Subset(ArraySource):
 
 
 def row_hashes(start: int, n: int, seed: int) -> np.ndarray:
-    """A 64-bit hash of (seed, row number) for rows start..start+n-1 (SplitMix64)."""
+    """A 64-bit hash of (seed, row number) for rows start..start+n-1."""
     with np.errstate(over="ignore"):
         z = np.arange(start, start + n, dtype=np.uint64)
-        z += np.uint64((seed * 0x9E3779B97F4A7C15 + 0x9E3779B97F4A7C15) % 2**64)
-        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-            z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
-        return z ^ (z >> np.uint64(31))
+        z += np.uint64((seed + 1) * GOLDEN % 2**64)
+    return mixed(z)
 
 
 def take_subset(
