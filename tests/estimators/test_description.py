@@ -95,3 +95,10 @@ def test_nothing_is_described_before_a_fit():
     assert not hasattr(VISHRegressor(), "description_")
     with pytest.raises(NotFittedError):
         _ = VISHClassifier().description_
+
+
+def test_another_likelihood_leaves_no_gaussian_noise_behind(rows):
+    model = VISHRegressor(**QUICK).fit(*rows)
+    assert model.noise_variance_ > 0
+    model.set_params(likelihood=StudentT()).fit(*rows)
+    assert not hasattr(model, "noise_variance_")

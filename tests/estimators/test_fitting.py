@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from vish import VISHRegressor
+from vish.estimators.search import make_setting, starting_relevance
 from vish.estimators.settings import FitSettings
-from vish.estimators.start import make_setting, starting_relevance
 from vish.inference.sources import ArraySource
 from vish.likelihoods import Gaussian
 

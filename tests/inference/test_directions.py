@@ -5,8 +5,8 @@ import pytest
 from sklearn.cross_decomposition import PLSRegression
 
 from vish import VISHRegressor
+from vish.estimators.search import make_setting
 from vish.estimators.settings import FitSettings
-from vish.estimators.start import make_setting
 from vish.inference.directions import (
     bending_directions,
     cut_rank,

@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import norm
 
 from vish import VISHRegressor
+from vish.estimators.search import make_setting
 from vish.estimators.settings import FitSettings
-from vish.estimators.start import make_setting
 from vish.inference.holdout import Trial, Watch, choose, trusted, try_on
 from vish.inference.objective import Hyperparameters
 from vish.inference.sources import ArraySource

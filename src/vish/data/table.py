@@ -33,7 +33,7 @@ from vish.data.encodings import (
     target_mean,
 )
 from vish.data.survey import Facts, Survey
-from vish.inference.hashing import GOLDEN, mixed
+from vish.inference.subset import GOLDEN, mixed
 
 _VERSION = 1
 _FOLDS = 5

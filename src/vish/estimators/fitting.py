@@ -11,10 +11,16 @@ from typing import Any
 import numpy as np
 
 from vish.estimators.checkpoint import Checkpoint
-from vish.estimators.search import Search, refined, searched
+from vish.estimators.search import (
+    REFINE_ITERATIONS,
+    Search,
+    make_setting,
+    refined,
+    searched,
+    starting_relevance,
+)
 from vish.estimators.settings import FitSettings
 from vish.estimators.single_reading import Opened, can_read_once, read_once, rescaled
-from vish.estimators.start import make_setting, starting_relevance
 from vish.inference.ascent import Stage
 from vish.inference.gaussian import GaussianModel, tells_of_noise
 from vish.inference.objective import Hyperparameters
@@ -25,7 +31,6 @@ from vish.inference.sources import RowSource
 from vish.inference.statistics import Statistics
 from vish.inference.subset import Subset, take_subset
 
-REFINE_ITERATIONS = 10
 _CLEAR_GAIN = 3.0  # of log evidence, for noise that is not constant
 
 

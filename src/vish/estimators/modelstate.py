@@ -4,6 +4,7 @@ from dataclasses import asdict, fields
 from typing import Any, get_type_hints
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from vish import likelihoods
 from vish.estimators.modelchecks import (
@@ -185,7 +186,7 @@ def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def plain_parameters(estimator: Any) -> dict[str, Any]:
+def plain_parameters(estimator: BaseEstimator) -> dict[str, Any]:
     """Parameters that are plain values; kernel and likelihood are in the fitted state."""
     kept = {}
     for name, value in estimator.get_params(deep=False).items():

@@ -220,6 +220,8 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, VISHBase):
             noise = model.noise * model.geometry.target_scale**2
             self.noise_variance_ = float(noise[0]) if self._one_target else noise
             self.n_rows_seen_ = model.statistics.n_rows
+        else:
+            self.__dict__.pop("noise_variance_", None)  # of an earlier fit
         return super()._adopt(model)
 
     def _shows_one(self):

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from vish.estimators.fitting import REFINE_ITERATIONS
-from vish.estimators.search import Search, refined, searched
+from vish.estimators.search import REFINE_ITERATIONS, Search, make_setting, refined, searched
 from vish.estimators.settings import FitSettings
 from vish.estimators.site_regression import (
     as_regression,
@@ -23,7 +22,6 @@ from vish.estimators.site_regression import (
     model_at,
     with_sites_of,
 )
-from vish.estimators.start import make_setting
 from vish.inference.ascent import Stage
 from vish.inference.convergence import Convergence, converge
 from vish.inference.objective import Hyperparameters, Setting

@@ -11,8 +11,8 @@ import numpy as np
 from scipy.stats import median_abs_deviation
 
 from vish.estimators.scaling import centre_and_scale
+from vish.estimators.search import starting_relevance
 from vish.estimators.settings import FitSettings
-from vish.estimators.start import starting_relevance
 from vish.inference.objective import Hyperparameters, Setting
 from vish.inference.pseudo_rows import pseudo_rows
 from vish.inference.site_reading import Sites

@@ -11,9 +11,11 @@ from functools import partial
 
 import numpy as np
 
-from vish.inference.hashing import GOLDEN, mixed
 from vish.inference.passes import total
 from vish.inference.sources import ArraySource, Chunk, RowSource
+
+GOLDEN = 0x9E3779B97F4A7C15  # 2^64 / golden ratio, odd: what the state of SplitMix64 grows by
+_ROUNDS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,6 +23,17 @@ class Subset(ArraySource):
     """Some rows of a source, in memory."""
 
     n_read: int = 0  # rows of the source
+
+
+def mixed(z: np.ndarray) -> np.ndarray:
+    """SplitMix64's output at a state, a bijection.  [n] of uint64 -> [n]
+
+    Steele, Lea and Flood, Fast splittable pseudorandom number generators, OOPSLA 2014.
+    """
+    with np.errstate(over="ignore"):
+        for shift, factor in _ROUNDS:
+            z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
+    return z ^ (z >> np.uint64(31))
 
 
 def row_hashes(start: int, n: int, seed: int) -> np.ndarray:
