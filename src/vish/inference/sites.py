@@ -185,14 +185,19 @@ class SiteModel:
         if not self.likelihood.only_differences or self.base is not None:
             return self
         factors, whitened = self._solved
-        b, grams = self.sites.cross, np.array(self.grams)
+        b, grams = self.sites.cross, self.grams
         means = self.scales[:, None] * whitened  # mu, [M, K]
-        unscaled = b - np.einsum("kij,jk->ki", grams, means)
-        cross = b - unscaled.mean(axis=0) - grams @ means.mean(axis=1)
+        explained = np.array([gram @ mean for gram, mean in zip(grams, means.T, strict=True)])
+        shared = np.array([gram @ means.mean(axis=1) for gram in grams])
+        cross = b - (b - explained).mean(axis=0) - shared
         model = replace(self, sites=Sites(self.sites.moments, cross))
         centred = whitened - whitened.mean(axis=1, keepdims=True)
         vars(model).update(grams=self.grams, _solved=(factors, centred))  # factored once
         return model
+
+    def settled(self, tolerance: float) -> "SiteModel":
+        """The means as well placed as they can be without reading the rows again."""
+        return self.centred()
 
     def latent(
         self, X: np.ndarray, with_variance: bool = True, n_jobs: int | None = None
