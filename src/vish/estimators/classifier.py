@@ -22,6 +22,7 @@ from vish.sphere.blas import undisturbed
 
 _FLOATS = (np.float64, np.float32)
 _SMALLEST = np.finfo(float).tiny
+_LARGEST_INTEGER = 2**53  # up to which floats are told from their neighbours
 
 
 class VISHClassifier(ClassifierMixin, BaseEstimator):
@@ -179,7 +180,8 @@ class VISHClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError("the source has no rows: give at least two, of different classes")
         labels = sorted(found.counts)
         counts, classes = np.array([found.counts[label] for label in labels]), np.array(labels)
-        if classes.dtype == float and (classes == np.rint(classes)).all():
+        whole = classes.dtype == float and (classes == np.rint(classes)).all()
+        if whole and np.abs(classes).max() <= _LARGEST_INTEGER:
             classes = classes.astype(int)  # sources give numbers as floats
         if len(classes) < 2:
             raise ValueError(

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from vish.estimators.checkpoint import Checkpoint
-from vish.estimators.scaling import centre_and_scale
+from vish.estimators.scaling import centre_and_scale, check_spread_of_target
 from vish.estimators.settings import kernel_of
 from vish.estimators.single_reading import Opened, can_read_once, read_once, rescaled
 from vish.inference.ascent import Ascent, Stage
@@ -218,6 +218,7 @@ def make_setting(subset: ArraySource, noise_kind: str, estimator: Any) -> Settin
     elif not live.all():
         _warn_constant(np.flatnonzero(~live), estimator)
     shift, target_scale, _ = centre_and_scale(subset.y, subset.weights)
+    check_spread_of_target(target_scale)
     truncated = estimator.tail == "truncated"
     return Setting(
         subset, centre, scale, shift, target_scale, noise_kind, truncated, live, estimator.n_jobs
