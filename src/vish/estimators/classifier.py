@@ -22,7 +22,6 @@ from vish.sphere.blas import undisturbed
 
 _FLOATS = (np.float64, np.float32)
 _SMALLEST = np.finfo(float).tiny
-_LARGEST_INTEGER = 2**53  # up to which floats are told from their neighbours
 
 
 class VISHClassifier(ClassifierMixin, BaseEstimator):
@@ -180,8 +179,7 @@ class VISHClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError("the source has no rows: give at least two, of different classes")
         labels = sorted(found.counts)
         counts, classes = np.array([found.counts[label] for label in labels]), np.array(labels)
-        whole = classes.dtype == float and (classes == np.rint(classes)).all()
-        if whole and np.abs(classes).max() <= _LARGEST_INTEGER:
+        if classes.dtype == float and (classes == np.rint(classes)).all():
             classes = classes.astype(int)  # sources give numbers as floats
         if len(classes) < 2:
             raise ValueError(
