@@ -11,7 +11,7 @@ import vish.estimators.checkpoint as checkpoints
 from vish import VISHClassifier, VISHRegressor, data, load
 from vish.inference.passes import GROUP_ROWS
 from vish.likelihoods import StudentT
-from vish.modelfile import ModelFileError
+from vish.modelfile import ModelFileError, read_model, write_model
 
 ROWS = 5 * GROUP_ROWS + 1234
 QUICK = {"degree": 2, "rank": None, "n_starts": 1, "max_iter": 50, "subset_size": 500}
@@ -149,6 +149,33 @@ def test_a_full_disk_leaves_the_last_checkpoint(tmp_path, rows, expected, monkey
     assert os.listdir(tmp_path) == ["fit.vish"]
     model = VISHRegressor(**QUICK).fit_source(source, path)
     np.testing.assert_array_equal(sums(model), sums(expected))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda header, arrays: header.update(groups=header["groups"] + 1),
+        lambda header, arrays: header.update(groups=max(1, header["groups"] - 1)),
+        lambda header, arrays: arrays["moments"].__imul__(-1.0),
+        lambda header, arrays: arrays["moments"].__imul__(0.0),
+        lambda header, arrays: arrays["moments"].__setitem__(3, 1e9),
+        lambda header, arrays: arrays["cross"].__imul__(10.0),
+        lambda header, arrays: arrays["squares"].__imul__(1e-3),
+    ],
+)
+def test_sums_that_no_rows_have_are_refused(tmp_path, rows, change):
+    """With a checksum that fits: nothing but the numbers tells."""
+    path = tmp_path / "fit.vish"
+    with pytest.raises(Stop):
+        VISHRegressor(**QUICK).fit_source(
+            broken_after(rows, 3 * GROUP_ROWS + 10_000), path, checkpoint_rows=1
+        )
+    header, arrays = read_model(path)
+    arrays = {name: array.copy() for name, array in arrays.items()}
+    change(header, arrays)
+    write_model(path, header, arrays)
+    with pytest.raises(ModelFileError, match=r"fit\.vish: .*(no|not) .*rows"):
+        VISHRegressor(**QUICK).fit_source(data.batches(lambda: [rows]), path)
 
 
 # One process that has loaded everything, without threads; its children fit, and are killed.

@@ -7,7 +7,9 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from vish import VISHClassifier
+from vish.estimators import site_fitting
 from vish.estimators.linear_check import _linear_guesses, warn_if_below_linear
+from vish.inference.convergence import converge
 from vish.inference.sources import ArraySource
 
 
@@ -44,3 +46,20 @@ def test_a_model_without_signal_is_told(K):
     nothing = replace(fitted._model, sites=fitted._model.sites * 0.0)
     with pytest.warns(ConvergenceWarning, match="linear regression by leave-one-out"):
         warn_if_below_linear(nothing, source)
+
+
+@pytest.mark.parametrize("K", [2, 5])
+def test_a_fit_that_ends_without_signal_warns(K, monkeypatch):
+    def nowhere(*arguments, **keywords):
+        end = converge(*arguments, **keywords)
+        return end._replace(model=replace(end.model, sites=end.model.sites * 0.0))
+
+    monkeypatch.setattr(site_fitting, "converge", nowhere)
+    with pytest.warns(ConvergenceWarning, match="linear regression by leave-one-out"):
+        VISHClassifier(degree=2, rank=None).fit(*_clusters(K))
+
+
+def test_rows_without_weight_say_nothing():
+    X, y = _clusters(2)
+    model = VISHClassifier(degree=2, rank=None, optimize=False).fit(X, y)._model
+    warn_if_below_linear(model, ArraySource(X, y[:, None].astype(float), np.zeros(len(y))))

@@ -70,6 +70,7 @@ def fitted(**parameters):
         (lambda: fit(scaling=3.0), r"scaling is 3\.0: give a pair \(centre, scale\)"),
         (lambda: fit(scaling=(np.full(3, np.nan), np.ones(3))), "a centre that is not finite"),
         (lambda: fit(n_jobs=0), "n_jobs is 0"),
+        (lambda: fit(n_jobs="all"), "n_jobs is 'all': give an integer, or None for all cores"),
         (lambda: fit(likelihood=Gaussian(variance=(0.1, 0.2))), "variance .* 1 target"),
         (lambda: Gaussian("loud"), "noise is 'loud': choose one of constant, radial, auto"),
         (lambda: Gaussian(variance=-1.0), r"variance is -1\.0: give a positive number"),

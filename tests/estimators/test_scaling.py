@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vish import VISHRegressor, data
 from vish.estimators.scaling import centre_and_scale
+from vish.likelihoods import StudentT
 
 
 @given(power=st.integers(-1000, 1000), seed=st.integers(0, 2**32 - 1))
@@ -42,3 +44,15 @@ def test_one_row():
     np.testing.assert_array_equal(centre, [3, -4])
     np.testing.assert_array_equal(scale, 1)
     assert not varies.any()
+
+
+@pytest.mark.parametrize("likelihood", [None, StudentT()])
+@pytest.mark.parametrize("size", [1e155, 1e250, 1e305])
+def test_a_target_whose_variance_overflows_is_refused(likelihood, size):
+    X = np.random.default_rng(0).standard_normal((40, 2))
+    for fit in (
+        lambda model: model.fit(X, size * X[:, 0]),
+        lambda model: model.fit_source(data.arrays(X, size * X[:, 0])),
+    ):
+        with pytest.raises(ValueError, match=r"spreads by \d.*divide it by a constant"):
+            fit(VISHRegressor(degree=2, rank=None, likelihood=likelihood))

@@ -292,6 +292,8 @@ def test_a_factor_is_that_of_the_dense_matrix(rng, noise, order):
     root = factor.root
     np.testing.assert_allclose(factor.covariance, sigma, rtol=0, atol=1e-9 * np.abs(sigma).max())
     np.testing.assert_allclose(root.T @ root, sigma, rtol=0, atol=1e-9 * np.abs(sigma).max())
+    half = factor.halfway(np.eye(12))
+    np.testing.assert_allclose(half.T @ half, inverse, rtol=0, atol=1e-9 * size)
     assert factor.log_determinant == pytest.approx(np.linalg.slogdet(B)[1], rel=1e-12)
     np.testing.assert_array_equal(gram, before)
 
@@ -311,6 +313,8 @@ def test_a_factor_where_rows_are_fewer_than_harmonics(rng, noise):
     np.testing.assert_allclose(factor.solve(right), expected, rtol=1e-9)
     np.testing.assert_allclose(factor.inverse_diagonal, inverse.diagonal(), rtol=1e-9)
     np.testing.assert_allclose(factor.covariance, sigma, rtol=0, atol=1e-9 * np.abs(sigma).max())
+    half = factor.halfway(np.eye(12))
+    np.testing.assert_allclose(half.T @ half, inverse, rtol=0, atol=1e-9)
     determinant = np.linalg.slogdet(of_rows / noise)[1]
     assert factor.log_determinant == pytest.approx(determinant, rel=1e-12)
 

@@ -82,3 +82,19 @@ def test_input_gradient(rng, rank):
 def test_bad_input(arguments, message):
     with pytest.raises(ValueError, match=message):
         Projection(*arguments)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e259, 1e307])
+@pytest.mark.parametrize("centre", [0.0, 1e307, -1e300])
+@pytest.mark.parametrize("value", [0.0, 1e60, 1.7e308, -1.7e308])
+def test_rows_are_moved_in_by_any_scale_and_centre(scale, centre, value):
+    """No more than 1e50 scales, towards the same side, and without an overflow."""
+    projection = Projection(np.array([centre, 0.0]), np.array([scale, 1.0]), np.ones(2))
+    X = np.array([[value, 0.0], [centre, 1.0]])
+    moved = projection.moved_in(X)
+    assert np.isfinite(moved).all()
+    halved = moved[0, 0] / 2 - centre / 2
+    rounding = 1e-12 * abs(centre) + 1e-12 * abs(moved[0, 0])
+    assert abs(halved) <= 0.51e50 * max(scale, 1e-50) + rounding
+    assert halved == 0 or np.sign(halved) == np.sign(value / 2 - centre / 2)
+    np.testing.assert_array_equal(moved[1], X[1])

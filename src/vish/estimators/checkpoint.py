@@ -16,8 +16,9 @@ from vish.estimators.modelstate import describe, plain, plain_parameters, restor
 from vish.inference.ascent import Stage
 from vish.inference.gaussian import GaussianModel
 from vish.inference.passes import GROUP_ROWS
+from vish.inference.remainder import check_sums
 from vish.inference.sources import ArraySource, RowSource
-from vish.modelfile import ModelFileError, read_model, write_model
+from vish.modelfile import ModelFileError, read_model, refusing, write_model
 from vish.sphere.threads import CHUNK_ROWS
 
 EVERY_ROWS = 4_194_304
@@ -85,6 +86,9 @@ class Checkpoint:
             )
         model = restore(header, arrays)
         assert isinstance(model, GaussianModel)
+        with refusing(self.path):
+            check_sums(model.statistics)
+            _check_rows(model.statistics.n_rows, header["groups"])
         return model, header["groups"], [Stage(*stage) for stage in header["trace"]]
 
     def save(self, model: GaussianModel, groups: int, trace: list[Stage]) -> None:
@@ -96,6 +100,12 @@ class Checkpoint:
             "trace": [[plain(item) for item in stage] for stage in trace],
         }
         write_model(self.path, header, arrays)
+
+
+def _check_rows(n_rows: int, groups: int) -> None:
+    """All groups but the last are full; before the first, rows are the subset's or none."""
+    if groups and not (groups - 1) * GROUP_ROWS < n_rows <= groups * GROUP_ROWS:
+        raise ValueError(f"{groups} groups of rows do not have {n_rows:,} rows")
 
 
 def _fingerprint(source: Any) -> Any:

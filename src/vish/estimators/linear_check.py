@@ -23,6 +23,8 @@ def warn_if_below_linear(model: SiteModel, source: ArraySource) -> None:
     """
     X, y = source.X[:_MOST_ROWS], source.y[:_MOST_ROWS, 0].astype(int)
     omega = np.ones(len(y)) if source.weights is None else source.weights[:_MOST_ROWS]
+    if not omega.any():
+        return
     moments, likelihood = model.latent(X), model.likelihood
     assert isinstance(likelihood, Bernoulli | Softmax)
     p = likelihood.probabilities(moments.mean, moments.variance)

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+_LARGEST_SPREAD = 1e152  # its square, a variance, is still finite
+
 
 def centre_and_scale(
     X: np.ndarray, weights: np.ndarray | None = None
@@ -18,3 +20,12 @@ def centre_and_scale(
     spread = np.sqrt(np.average((unit - centre) ** 2, axis=0, weights=weights))
     varies = spread > 8 * np.finfo(X.dtype).eps * np.abs(centre)
     return centre * largest, np.where(varies, spread * largest, 1.0), varies
+
+
+def check_spread_of_target(scale: np.ndarray) -> None:
+    """Refuse targets whose variance cannot be written down."""
+    if scale.max(initial=0.0) > _LARGEST_SPREAD:
+        raise ValueError(
+            f"the target spreads by {scale.max():.1e}: its variance is beyond the range of "
+            "floating-point numbers; divide it by a constant"
+        )

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from vish.estimators.scaling import centre_and_scale
+from vish.estimators.scaling import centre_and_scale, check_spread_of_target
 from vish.estimators.settings import FitSettings
 from vish.inference.ascent import Ascent, Stage
 from vish.inference.degrees import has_level
@@ -33,6 +33,7 @@ def make_setting(subset: ArraySource, noise_kind: str, settings: FitSettings) ->
     elif not live.all():
         _warn_constant(np.flatnonzero(~live), settings.feature_names)
     shift, target_scale, _ = centre_and_scale(subset.y, subset.weights)
+    check_spread_of_target(target_scale)
     return Setting(
         subset, centre, scale, shift, target_scale, noise_kind, settings.truncated, live,
         settings.n_jobs,

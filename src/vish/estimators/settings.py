@@ -106,6 +106,8 @@ def check_parameters(estimator: Any) -> None:
     _integer(estimator, "n_starts", 1)
     _integer(estimator, "subset_size", 1)
     _integer(estimator, "max_iter", 1)
+    if estimator.n_jobs is not None and not _is_integer(estimator.n_jobs):
+        raise ValueError(f"n_jobs is {estimator.n_jobs!r}: give an integer, or None for all cores")
     if estimator.degree != "auto":
         _integer(estimator, "degree", 0, ' or "auto"')
     if estimator.tail not in _TAILS:
@@ -147,5 +149,9 @@ def _check_scaling(scaling: Any, n_inputs: int) -> None:
 
 def _integer(estimator: Any, name: str, least: int, alternative: str = "") -> None:
     value = getattr(estimator, name)
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
+    if not _is_integer(value) or value < least:
         raise ValueError(f"{name} is {value!r}: give an integer of at least {least}{alternative}")
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)

@@ -41,7 +41,7 @@ _LEAST_GAIN = 1e-4  # of the bound per row, for one more round
 MAX_PASSES = 100
 # Relative rise of the bound that ends the passes: in the turns, and at the end. Several latent
 # functions converge more slowly, and nothing is gained by the last digits.
-_ONE_LATENT, _SEVERAL_LATENTS = (1e-6, 1e-11), (1e-5, 1e-6)
+_ONE_LATENT, _SEVERAL_LATENTS = (1e-6, 1e-11), (1e-4, 1e-6)
 
 
 @dataclass

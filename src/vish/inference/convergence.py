@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vish.inference.sites import SiteModel
+from vish.inference.sites_at_hand import SiteModelAtHand, can_be_at_hand
 from vish.inference.sites_by_rows import SiteModelByRows
 from vish.inference.solution import has_few_rows
 from vish.inference.sources import ArraySource, RowSource
@@ -15,6 +16,7 @@ from vish.sphere.blas import blas_threads_for
 _SLACK = 1e-10  # relative fall of the bound that rounding may cause
 _TOLERANCE = 1e-11  # relative rise of the bound that ends the passes
 _LATE_RISE = 1e-5  # of the bound per row: less, when the passes have run out, is no matter
+_SETTLED = 0.01  # of that, what means may still gain
 _LEAST_STEP = 2.0**-20
 _GROWTH = 1.1  # of the step after a rise: much more, and it would fall again every third time
 # The longest step where only differences of the latent functions matter: where two classes compete,
@@ -45,8 +47,8 @@ def converge(
 ) -> Convergence:
     """Site updates until the bound rises no more.
 
-    `fresh` starts from the data; otherwise the sites of the model are taken up: by sums as they
-    are, by rows (where those are few) as they follow from its posterior.
+    `fresh` starts from the data; otherwise the sites of the model are taken up: in a stream as they
+    are, where rows are few or at hand as they follow from its posterior.
     """
     if model.base is None and has_few_rows(source, model.prior.n_harmonics):
         assert isinstance(source, ArraySource)
@@ -56,6 +58,12 @@ def converge(
             end = _converge(few, source, max_passes, n_jobs, progress, False, tolerance)
             return end._replace(model=end.model.by_sums())
     with blas_threads_for(model.prior.n_harmonics):
+        if can_be_at_hand(model, source):
+            assert isinstance(source, ArraySource)
+            with np.errstate(over="ignore", invalid="ignore"):
+                held = SiteModelAtHand.of(model, source, n_jobs, fresh)
+                end = _converge(held, source, max_passes, n_jobs, progress, False, tolerance)
+                return end._replace(model=end.model.by_sums())
         return _converge(model, source, max_passes, n_jobs, progress, fresh, tolerance)
 
 
@@ -72,6 +80,7 @@ def _converge(
     if fresh:
         start = model.first_read(source, n_jobs, progress)
         model, passes = replace(model, sites=start.sites), 1
+    model = model.settled(_SETTLED * tolerance)
     current = model.read(source, n_jobs, progress)
     passes += 1
     bound = current.expected - model.divergence
@@ -83,7 +92,8 @@ def _converge(
     longest = _LONGEST_OF_DIFFERENCES if model.likelihood.only_differences else 1.0
     bounds, step, converged, rise = [bound], longest, False, np.inf
     while passes < max_passes:
-        trial = replace(model, sites=model.sites.towards(current.sites, step)).centred()
+        trial = replace(model, sites=model.sites.towards(current.sites, step))
+        trial = trial.settled(_SETTLED * tolerance)
         result = trial.read(source, n_jobs, progress)
         passes += 1
         value = result.expected - trial.divergence

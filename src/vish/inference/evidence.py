@@ -17,6 +17,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy.linalg import cho_solve, eigh
+from scipy.linalg.blas import dtrsm
 from scipy.linalg.lapack import dlauum, dpotrf, dtrtri
 
 from vish.inference.statistics import NormalEquations
@@ -71,6 +72,13 @@ class Factor:
             inverse = np.where(values > 1.0, 1 / values, 0.0)
             solved[self.kept] = vectors @ (inverse * (vectors.T @ right).T).T
         return solved
+
+    def halfway(self, right: np.ndarray) -> np.ndarray:
+        """R right, whose squares add up to right^T B^{-1} right.  [M, n] -> [m, n]"""
+        right = right[self.kept]
+        if self.triangle is not None:
+            return dtrsm(1.0, self.triangle, right, lower=1)
+        return self._inverse_root @ right
 
     @cached_property
     def _inverse_root(self) -> np.ndarray:

@@ -41,6 +41,13 @@ def remainder(total: Statistics, rows: Statistics) -> Statistics:
     return rest
 
 
+def check_sums(statistics: Statistics) -> None:
+    """Refuse sums that no rows have."""
+    equations = statistics.normal_equations
+    if _least_eigenvalue(equations, equations) < -_NEGATIVE:
+        raise ValueError("the sums are not those of any rows")
+
+
 def _refusal(total: Statistics, rows: Statistics, why: str) -> str:
     return (
         f"cannot forget {rows.n_rows:,} rows (weight {rows.weight:g}): the model has seen "
@@ -55,6 +62,8 @@ def _least_eigenvalue(before: NormalEquations, after: NormalEquations) -> float:
     Target and harmonics are brought to one scale by the totals.
     """
     least, trace = 0.0, np.trace(before.gram)
+    if not trace > 0:  # no row
+        return -1.0 if trace < 0 or after.gram.any() or after.cross.any() else 0.0
     for t, squares in enumerate(before.squares):
         scale = np.sqrt(trace / squares) if squares > 0 else 0.0
         b = scale * after.cross[:, t : t + 1]

@@ -26,8 +26,16 @@ from vish.inference.evidence import Factor
 from vish.inference.passes import total as total_of
 from vish.inference.posterior import Moments, Posterior
 from vish.inference.prior import Prior
-from vish.inference.site_reading import Pass, SiteReader, Sites, whole_pass
-from vish.inference.sources import RowSource
+from vish.inference.site_reading import (
+    Pass,
+    RowSites,
+    SiteReader,
+    Sites,
+    first_sites,
+    next_sites,
+    whole_pass,
+)
+from vish.inference.sources import ArraySource, RowSource
 from vish.inference.statistics import Geometry
 from vish.likelihoods import Likelihood
 
@@ -134,14 +142,19 @@ class SiteModel:
         if not self.likelihood.only_differences or self.base is not None:
             return self
         factors, whitened = self._solved
-        b, grams = self.sites.cross, np.array(self.grams)
+        b, grams = self.sites.cross, self.grams
         means = self.scales[:, None] * whitened  # mu, [M, K]
-        unscaled = b - np.einsum("kij,jk->ki", grams, means)
-        cross = b - unscaled.mean(axis=0) - grams @ means.mean(axis=1)
+        explained = np.array([gram @ mean for gram, mean in zip(grams, means.T, strict=True)])
+        shared = np.array([gram @ means.mean(axis=1) for gram in grams])
+        cross = b - (b - explained).mean(axis=0) - shared
         model = replace(self, sites=Sites(self.sites.moments, cross))
         centred = whitened - whitened.mean(axis=1, keepdims=True)
         vars(model).update(grams=self.grams, _solved=(factors, centred))  # factored once
         return model
+
+    def settled(self, tolerance: float) -> "SiteModel":
+        """The means as well placed as they can be without reading the rows again."""
+        return self.centred()
 
     def latent(
         self, X: np.ndarray, with_variance: bool = True, n_jobs: int | None = None
@@ -169,3 +182,20 @@ class SiteModel:
         """The sites to start from, by the data alone."""
         reader = SiteReader(self.geometry, self.likelihood, None, self.y_shift, self.y_scale)
         return whole_pass(self.geometry, total_of(source, reader, n_jobs, progress))
+
+    # ---- rows in memory, each with a site of its own
+
+    def sites_of_rows(self, source: ArraySource, n_jobs: int | None, fresh: bool) -> RowSites:
+        """The first sites, or those that follow from the posterior."""
+        if fresh:
+            y, offset = self.standardised(source.y[:, 0]), self.shift
+            return first_sites(self.likelihood, y, offset)
+        moments = self.posterior.moments(source.X, n_jobs=n_jobs)
+        return self.pass_at(source, moments).sites
+
+    def pass_at(self, source: ArraySource, moments: Moments) -> Pass:
+        """The next sites at these means (without their constants) and variances of f."""
+        y, omega = self.standardised(source.y[:, 0]), source.weights
+        sites, expected = next_sites(self.likelihood, y, self.shift, moments)
+        omega = np.ones(len(y)) if omega is None else np.asarray(omega, dtype=float)
+        return Pass(sites, float(omega @ expected), float(omega.sum()), source.n_rows)

@@ -15,16 +15,10 @@ from functools import cached_property
 import numpy as np
 
 from vish.inference.evidence import Factor
+from vish.inference.means import Slope, best_means
 from vish.inference.posterior import Moments
 from vish.inference.row_kernel import RowKernel
-from vish.inference.site_reading import (
-    Pass,
-    RowSites,
-    first_sites,
-    next_sites,
-    sum_sites,
-    whole_pass,
-)
+from vish.inference.site_reading import Pass, RowSites, sum_sites, whole_pass
 from vish.inference.sites import SiteModel
 from vish.inference.sources import ArraySource, Chunk
 from vish.likelihoods import Likelihood
@@ -61,12 +55,7 @@ class SiteModelByRows:
         cls, model: SiteModel, source: ArraySource, n_jobs: int | None, fresh: bool
     ) -> "SiteModelByRows":
         """With the first sites, or those that follow from the posterior of the model."""
-        y, offset = model.standardised(source.y[:, 0]), model.geometry.target_shift
-        if fresh:
-            sites = first_sites(model.likelihood, y, offset)
-        else:
-            moments = model.posterior.moments(source.X, n_jobs=n_jobs)
-            sites, _ = next_sites(model.likelihood, y, offset, moments)
+        sites = model.sites_of_rows(source, n_jobs, fresh)
         return cls(model, PriorAtRows.of(model, source, n_jobs), sites)
 
     def by_sums(self) -> SiteModel:
@@ -97,55 +86,83 @@ class SiteModelByRows:
         return factors, np.stack(alphas, axis=1)
 
     @cached_property
-    def _moments(self) -> Moments:
-        """Mean and variance of f at the rows, without what lies beyond the degree.
+    def _strong(self) -> np.ndarray:
+        """Sites that say more than the prior.  [n, K] of bool
 
-        Where a site says more than the prior, both follow from the site: with precision p,
-        m = (b - alpha) / p and v = (1 - (B^{-1})_ii) / p keep the digits.
+        There mean and variance follow from the site: with precision p, m = (b - alpha) / p and
+        v = (1 - (B^{-1})_ii) / p keep the digits.
         """
-        kernel, (factors, alphas) = self.prior.kernel, self._solved
-        mean, diagonal = kernel @ alphas, kernel.diagonal()[:, None]
-        explained = [np.square(kernel @ factor.root.T).sum(axis=1) for factor in factors]
-        variance = np.maximum(diagonal - np.transpose(explained), 0.0)
-        strong = self._precisions * diagonal > 1.0
-        precisions = np.where(strong, self._precisions, 1.0)
-        kept = np.transpose([factor.inverse_diagonal for factor in factors])
+        return self._precisions * self.prior.kernel.diagonal()[:, None] > 1.0
+
+    @cached_property
+    def _means(self) -> np.ndarray:
+        """Of f at the rows.  [n, K]"""
+        alphas = self._solved[1]
         cross = self.prior.weights[:, None] * self.sites.natural
-        mean = np.where(strong, (cross - alphas) / precisions, mean)
-        return Moments(mean, np.where(strong, (1.0 - kept) / precisions, variance))
+        precisions = np.where(self._strong, self._precisions, 1.0)
+        return np.where(self._strong, (cross - alphas) / precisions, self.prior.kernel @ alphas)
+
+    @cached_property
+    def _variances(self) -> np.ndarray:
+        """Of f at the rows.  [n, K]"""
+        kernel, factors = self.prior.kernel, self._solved[0]
+        explained = [np.square(kernel @ factor.root.T).sum(axis=1) for factor in factors]
+        variance = np.maximum(kernel.diagonal()[:, None] - np.transpose(explained), 0.0)
+        kept = np.transpose([factor.inverse_diagonal for factor in factors])
+        precisions = np.where(self._strong, self._precisions, 1.0)
+        variance = np.where(self._strong, (1.0 - kept) / precisions, variance)
+        return variance + self.prior.rest[:, None]
 
     @cached_property
     def divergence(self) -> float:
         """KL(q || prior)."""
         factors, alphas = self._solved
-        total = float(np.sum(alphas * self._moments.mean))
+        total = float(np.sum(alphas * self._means))
         for factor in factors:
             total += factor.inverse_diagonal.sum() - len(alphas) + factor.log_determinant
         return total / 2
 
-    def centred(self) -> "SiteModelByRows":
-        """The same covariances, the means less their mean; see `SiteModel.centred`.
+    def _with_alphas(self, alphas: np.ndarray) -> "SiteModelByRows":
+        """The same covariances, other means; factored once.
 
         From alpha = b - omega h m, the new b are those of the new alpha and m.
         """
-        if not self.likelihood.only_differences:
-            return self
-        factors, alphas = self._solved
-        alphas = alphas - alphas.mean(axis=1, keepdims=True)
         weights = np.where(self.prior.weights > 0, self.prior.weights, 1.0)[:, None]
         natural = self.sites.precision * (self.prior.kernel @ alphas) + alphas / weights
         model = replace(self, sites=RowSites(self.sites.precision, natural))
-        vars(model).update(_solved=(factors, alphas))  # factored once
+        kept = {name: vars(self)[name] for name in ("_strong", "_variances") if name in vars(self)}
+        vars(model).update(_solved=(self._solved[0], alphas), **kept)
         return model
+
+    def settled(self, tolerance: float) -> "SiteModelByRows":
+        """The same covariances, the best means; see `vish.inference.means`."""
+        if not self.likelihood.only_differences:
+            return self
+        (factors, alphas), kernel, omega = self._solved, self.prior.kernel, self.prior.weights
+        source, roots = self.prior.source, np.sqrt(self._precisions)
+        y, offset = self.model.standardised(source.y[:, 0]), self.model.geometry.target_shift
+
+        def slope(point: np.ndarray) -> Slope:
+            mean = kernel @ point
+            value, g, _ = self.likelihood.expectations(y, mean + offset, self._variances)
+            gradient = omega[:, None] * g - point
+            return Slope(
+                float(omega @ value - np.sum(point * mean) / 2), gradient, kernel @ gradient
+            )
+
+        def curbed(gradient: np.ndarray) -> np.ndarray:
+            """(I - S K) rho, function by function."""
+            right = roots * (kernel @ gradient)
+            solved = [factor.solve(b) for factor, b in zip(factors, right.T, strict=True)]
+            return gradient - roots * np.transpose(solved)
+
+        return self._with_alphas(
+            best_means(alphas, slope, lambda point: kernel @ point, curbed, tolerance)
+        )
 
     def read(
         self, source: ArraySource, n_jobs: int | None, progress: Callable[[int], None]
     ) -> Pass:
         """The next sites of all rows, and the expected log density."""
-        y, offset = self.model.standardised(source.y[:, 0]), self.model.geometry.target_shift
-        mean, variance = self._moments
-        moments = Moments(mean, variance + self.prior.rest[:, None])
-        sites, expected = next_sites(self.likelihood, y, offset, moments)
         progress(source.n_rows)
-        omega = self.prior.weights
-        return Pass(sites, float(omega @ expected), float(omega.sum()), source.n_rows)
+        return self.model.pass_at(source, Moments(self._means, self._variances))

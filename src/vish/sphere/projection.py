@@ -111,12 +111,17 @@ class Projection:
 
     def moved_in(self, X: np.ndarray) -> np.ndarray:
         """Rows at most 1e50 scales from the centre, in the direction they had.  [n, D] -> [n, D]"""
-        if np.abs(X).max(initial=0.0) <= _FAR * np.abs(self.scale).min(initial=np.inf):
+        largest = np.abs(X).max(initial=0.0) / 2 + np.abs(self.centre).max(initial=0.0) / 2
+        if largest <= _FAR / 2 * np.abs(self.scale).min(initial=np.inf):
             return X
-        with np.errstate(over="ignore"):
-            distance = np.abs(X / self.scale - self.centre / self.scale).max(axis=1, keepdims=True)
-        share = np.minimum(1.0, _FAR / np.minimum(np.maximum(distance, 1.0), np.finfo(float).max))
-        return self.centre + share * X - share * self.centre
+        # Halves, and logs of quotients, for neither the differences nor these need be finite.
+        half = X / 2 - self.centre / 2
+        with np.errstate(divide="ignore"):
+            sizes = np.log(np.abs(half))
+        distance = (sizes - np.log(self.scale)).max(axis=1, keepdims=True) + np.log(2)
+        far = distance > np.log(_FAR)
+        moved = np.sign(half) * np.exp(sizes - np.where(far, distance - np.log(_FAR), 0.0))
+        return np.where(far, 2 * (self.centre / 2 + moved), X)
 
     def pull_back(self, X: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """Gradient in the relevance from gradients in x~, summed over rows.
