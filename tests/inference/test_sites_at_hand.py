@@ -7,9 +7,10 @@ import pytest
 
 from vish.inference import sites_at_hand
 from vish.inference.convergence import converge
+from vish.inference.passes import MappedSource
 from vish.inference.site_reading import Sites
 from vish.inference.sites import SiteModel
-from vish.inference.sites_at_hand import SiteModelAtHand, can_be_at_hand
+from vish.inference.sites_at_hand import SiteModelAtHand, rows_at_hand
 from vish.inference.sources import ArraySource
 from vish.inference.statistics import Geometry
 from vish.kernels import Matern
@@ -31,7 +32,7 @@ def held(rng, request):
     y = np.clip(np.rint(1.5 + X[:, 0] + 0.3 * rng.normal(size=120)), 0, 3)
     rows = ArraySource(X, y[:, None], rng.exponential(size=120))
     model = make_model(Softmax(4), y, truncated=request.param)
-    assert can_be_at_hand(model, rows)
+    assert rows_at_hand(model, rows) is rows
     return SiteModelAtHand.of(model, rows, 1, fresh=True), rows
 
 
@@ -76,4 +77,28 @@ def test_the_end_is_that_of_passes_over_a_stream(held, monkeypatch):
 def test_one_latent_function_reads_its_rows_as_a_stream_does(rng):
     X = rng.normal(size=(30, 2))
     y = (X[:, 0] > 0).astype(float)
-    assert not can_be_at_hand(make_model(Bernoulli(), y), ArraySource(X, y[:, None]))
+    assert rows_at_hand(make_model(Bernoulli(), y), ArraySource(X, y[:, None])) is None
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("n_rows", [None, 20_000])
+def test_a_short_stream_is_read_into_memory(rng, monkeypatch, weighted, n_rows):
+    X, y = rng.normal(size=(20_000, 2)), rng.integers(3, size=(20_000, 1)).astype(float)
+    rows = ArraySource(X, y, rng.exponential(size=20_000) if weighted else None)
+    stream = MappedSource(rows, lambda chunk: chunk, 1)
+    stream.n_rows = n_rows
+    model = make_model(Softmax(3), y[:, 0])
+    held = rows_at_hand(model, stream)
+    for name in ("X", "y", "weights"):
+        np.testing.assert_array_equal(getattr(held, name), getattr(rows, name))
+    monkeypatch.setattr(sites_at_hand, "_MOST_FEATURES", 20_000 * len(model.degrees) - 1)
+    assert rows_at_hand(model, stream) is None
+    assert rows_at_hand(model, rows) is None
+
+
+def test_rows_of_a_cluster_stay_there(rng):
+    y = rng.integers(3, size=30).astype(float)
+    rows = ArraySource(rng.normal(size=(30, 2)), y[:, None])
+    far = MappedSource(rows, lambda chunk: chunk, 1)
+    far.group_sums = rows.chunks  # a method that tells a distributed source
+    assert rows_at_hand(make_model(Softmax(3), y), far) is None

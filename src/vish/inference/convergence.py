@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vish.inference.sites import SiteModel
-from vish.inference.sites_at_hand import SiteModelAtHand, can_be_at_hand
+from vish.inference.sites_at_hand import SiteModelAtHand, rows_at_hand
 from vish.inference.sites_by_rows import SiteModelByRows
 from vish.inference.solution import has_few_rows
 from vish.inference.sources import ArraySource, RowSource
@@ -58,11 +58,10 @@ def converge(
             end = _converge(few, source, max_passes, n_jobs, progress, False, tolerance)
             return end._replace(model=end.model.by_sums())
     with blas_threads_for(model.prior.n_harmonics):
-        if can_be_at_hand(model, source):
-            assert isinstance(source, ArraySource)
+        if (rows := rows_at_hand(model, source)) is not None:
             with np.errstate(over="ignore", invalid="ignore"):
-                held = SiteModelAtHand.of(model, source, n_jobs, fresh)
-                end = _converge(held, source, max_passes, n_jobs, progress, False, tolerance)
+                held = SiteModelAtHand.of(model, rows, n_jobs, fresh)
+                end = _converge(held, rows, max_passes, n_jobs, progress, False, tolerance)
                 return end._replace(model=end.model.by_sums())
         return _converge(model, source, max_passes, n_jobs, progress, fresh, tolerance)
 

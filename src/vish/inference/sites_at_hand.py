@@ -14,25 +14,29 @@ import numpy as np
 
 from vish.inference.evidence import Factor
 from vish.inference.means import Slope, best_means
-from vish.inference.passes import total
+from vish.inference.passes import DistributedSource, total
 from vish.inference.posterior import Moments, Posterior
 from vish.inference.site_reading import Pass, RowSites, Sites, sum_sites, whole_pass
 from vish.inference.sites import SiteModel
-from vish.inference.sources import ArraySource, Chunk, RowSource
+from vish.inference.sources import ArraySource, Chunk, RowSource, in_memory
 from vish.likelihoods import Likelihood
 
 _MOST_FEATURES = 20_000_000  # rows times harmonics, 160 MB
 _MANY_ROWS = 4  # times the harmonics: with more, moments and polynomials are cheaper
 
 
-def can_be_at_hand(model: SiteModel, source: RowSource) -> bool:
-    """Whether the features may be held, and are worth it: the means of one function are not."""
-    return (
-        isinstance(source, ArraySource)
-        and model.likelihood.only_differences
-        and model.base is None
-        and 0 < source.n_rows * len(model.degrees) <= _MOST_FEATURES
-    )
+def rows_at_hand(model: SiteModel, source: RowSource) -> ArraySource | None:
+    """The rows, where features may be held and are worth it: the means of one function are not.
+
+    A stream that is short enough is read into memory, for the same bits as from there; rows of a
+    cluster stay where they are.
+    """
+    if not model.likelihood.only_differences or model.base is not None:
+        return None
+    most = _MOST_FEATURES // max(len(model.degrees), source.n_inputs)
+    if isinstance(source, ArraySource):
+        return source if 0 < source.n_rows <= most else None
+    return None if isinstance(source, DistributedSource) else in_memory(source, most)
 
 
 @dataclass(frozen=True, eq=False)

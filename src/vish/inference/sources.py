@@ -72,3 +72,19 @@ class ArraySource:
         for rows in row_chunks(self.n_rows)[first_row // CHUNK_ROWS :]:
             weights = None if self.weights is None else self.weights[rows]
             yield Chunk(rows.start, self.X[rows], self.y[rows], weights)
+
+
+def in_memory(source: RowSource, most: int) -> ArraySource | None:
+    """The rows of a source as arrays; None if there are none, or more than `most`."""
+    if source.n_rows is not None and source.n_rows > most:
+        return None
+    chunks: list[Chunk] = []
+    for chunk in source.chunks():
+        if chunk.start + len(chunk.X) > most:
+            return None
+        chunks.append(chunk)
+    if not chunks:
+        return None
+    X, y = (np.concatenate([chunk[i] for chunk in chunks]) for i in (1, 2))
+    weights = [chunk.weights for chunk in chunks if chunk.weights is not None]
+    return ArraySource(X, y, np.concatenate(weights) if weights else None, source.feature_names)
