@@ -1,0 +1,207 @@
+r"""Hyperparameters of the detail, by the density of rows that are left out.
+
+Each of some rows is predicted from its nearest others, never from itself:
+
+.. math:: \sum_i \log N(r_i;\ h_i,\ v_i + \mathrm{Var}\, h_i + \mathrm{Var}\, \epsilon)
+
+with v the variance of the harmonics, and r_i their residual as if they had not seen row i. That
+is Vecchia's likelihood with symmetric neighbourhoods. The scale and the weight of the local
+misfit cost no solve, so they are found anew for each lengthscale, noise and smoothness.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.optimize import minimize
+
+from vish.neighbors.process import Conditional, Detail, LocalProcess, Solved, scaled, solve
+from vish.sphere.threads import map_in_order
+
+_GRID_ROWS = 1000
+_SEARCH_ROWS = 2000
+LEARNING_ROWS = 6000
+_BLOCK = 256
+_LENGTHSCALES = (0.3, 1.0, 3.0, 10.0)  # of the distance to the last neighbour
+_NOISES = (1e-3, 1e-2, 0.1, 0.5, 2.0, 10.0)
+_SMOOTHNESSES = (0.5, 1.5)
+_NOISE_BOUNDS = (1e-6, 1e4)
+_PRIOR_ROWS = (2.0, 1e4)
+_VARIANCES = (1e-8, 1e8)
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """Rows and their nearest others."""
+
+    queries: np.ndarray  # [m, p]
+    points: np.ndarray  # [m, k, p]
+    residuals: np.ndarray  # [m, k, T]
+    noise: np.ndarray  # [m, k], 1 / weight; infinite where there is no row
+    targets: np.ndarray  # [m, T], residuals of the rows themselves
+    variance: np.ndarray  # [m, T], of the harmonics there
+    own_noise: np.ndarray  # [m], 1 / weight of the rows themselves
+
+    @classmethod
+    def of(
+        cls,
+        process: LocalProcess,
+        rows: np.ndarray,
+        targets: np.ndarray,
+        variance: np.ndarray,
+        n_jobs: int | None = None,
+    ) -> "LeftOut":
+        """Leave out rows of a process, each for itself.  [m], [m, T], [m, T]"""
+        sites, m, p = process.sites, len(rows), process.places.shape[1]
+        averages = sites.averaged(process.residuals, process.weights)
+        queries = process.places[rows] + 0.0
+        own = rows if sites.of_row is None else sites.of_row[rows]
+        k = min(process.n_neighbors, max(len(sites.places) - 1, 1))
+        found = np.empty((m, min(k + 1, len(sites.places))), dtype=np.int64)
+
+        def fill(chunk: np.ndarray) -> None:
+            found[chunk], _ = sites.tree.nearest(queries[chunk], k + 1, process.most_leaves)
+
+        for _ in map_in_order(fill, sites.tree.chunks(queries), n_jobs):
+            pass
+        residuals, noise = averages[found], 1.0 / sites.weights[found]
+        # What is left of the row's own place: its other rows, if there are any.
+        at = found == own[:, None]
+        place, column = np.nonzero(at)
+        weight = process.weights[rows[place]]
+        left = sites.weights[own[place]] - weight
+        total = averages[own[place]] * sites.weights[own[place], None]
+        alone = left <= 1e-9 * sites.weights[own[place]]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rest = (total - weight[:, None] * process.residuals[rows[place]]) / left[:, None]
+            noise[place, column] = np.where(alone, np.inf, 1.0 / left)
+        residuals[place, column] = np.where(alone[:, None], 0.0, rest)
+        # One was looked for too many: the row's own place where it is empty, else the farthest.
+        drop = np.full(m, found.shape[1] - 1)
+        drop[place[alone]] = column[alone]
+        if found.shape[1] > k:
+            keep = np.arange(found.shape[1]) != drop[:, None]
+            found, noise = found[keep].reshape(m, k), noise[keep].reshape(m, k)
+            residuals = residuals[keep].reshape(m, k, -1)
+        points = sites.places[found].reshape(m, -1, p)
+        own_noise = 1.0 / process.weights[rows]
+        return cls(queries, points, residuals, noise, targets, variance, own_noise)
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def first(self, n: int) -> "LeftOut":
+        return LeftOut(*(getattr(self, name)[:n] for name in self.__dataclass_fields__))
+
+    def typical_distance(self) -> float:
+        """The median distance to the farthest neighbour; 1 if all are in one place."""
+        gaps = self.points - self.queries[:, None]
+        squares = np.einsum("mkp,mkp->mk", gaps, gaps).max(axis=1)
+        distance = float(np.sqrt(np.median(squares)))
+        return distance or float(np.sqrt(squares.max())) or 1.0
+
+    def solve(self, detail: Detail, n_jobs: int | None = None) -> Solved:
+        """Kriging of all rows."""
+
+        def part(start: int) -> Solved:
+            rows = slice(start, start + _BLOCK)
+            points, residuals = self.points[rows], self.residuals[rows]
+            return solve(self.queries[rows], points, residuals, self.noise[rows], detail)
+
+        parts = list(map_in_order(part, range(0, len(self), _BLOCK), n_jobs))
+        mean, variance, misfit, inside = (
+            np.concatenate([getattr(part, name) for part in parts]) for name in Solved._fields[:4]
+        )
+        return Solved(mean, variance, misfit, inside, parts[0].count)
+
+    def log_densities(self, solved: Solved, detail: Detail) -> np.ndarray:
+        """Of every row, summed over targets.  [m]"""
+        found: Conditional = scaled(solved, detail)
+        variance = self.variance + found.variance + found.noise * self.own_noise[:, None]
+        return log_normal(self.targets - found.mean, variance)
+
+    def without_detail(self) -> np.ndarray:
+        """The same by the harmonics alone.  [m]"""
+        return log_normal(self.targets, self.variance + self.own_noise[:, None])
+
+
+def log_normal(gap: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    return -0.5 * (gap**2 / variance + np.log(2 * np.pi * variance)).sum(axis=1)
+
+
+def learn(left_out: LeftOut, n_jobs: int | None = None) -> Detail:
+    """The detail of the largest density: a grid, then a simplex from its best points."""
+    few = left_out.first(_GRID_ROWS)
+    distance = left_out.typical_distance()
+    best = []
+    for smoothness in _SMOOTHNESSES:
+        found = [
+            _with_scale(few, Detail(length * distance, smoothness, 1.0, noise, 20.0), n_jobs, False)
+            for length in _LENGTHSCALES
+            for noise in _NOISES
+        ]
+        best.append(max(found, key=lambda pair: pair[0]))
+    some = left_out.first(_SEARCH_ROWS)
+    _, detail = max(
+        (_refined(some, start, distance, n_jobs) for _, start in best), key=lambda pair: pair[0]
+    )
+    return _with_scale(left_out, detail, n_jobs)[1]
+
+
+def _refined(left_out, start: Detail, distance: float, n_jobs) -> tuple[float, Detail]:
+    """Lengthscale and noise by Nelder and Mead's simplex, in logarithms."""
+    seen: dict[tuple[float, ...], tuple[float, Detail]] = {}
+    lengths = (0.05 * distance, 20.0 * distance)
+    current = start
+
+    def negative(x: np.ndarray) -> float:
+        nonlocal current
+        length, noise = np.clip(np.exp(x), *np.transpose([lengths, _NOISE_BOUNDS]))
+        trial = replace(current, lengthscale=float(length), noise=float(noise))
+        value, current = seen[tuple(x)] = _with_scale(left_out, trial, n_jobs)
+        return -value
+
+    x = np.log([start.lengthscale, start.noise])
+    simplex = x + np.array([[0.0, 0.0], [0.7, 0.0], [0.0, 1.0]])
+    options = {"maxfev": 30, "initial_simplex": simplex, "fatol": 1e-4, "xatol": 0.02}
+    minimize(negative, x, method="Nelder-Mead", options=options)
+    return max(seen.values(), key=lambda pair: pair[0])
+
+
+def _with_scale(
+    left_out: LeftOut, detail: Detail, n_jobs: int | None, fine: bool = True
+) -> tuple[float, Detail]:
+    """Variance and `prior_rows` that suit best, and the mean density."""
+    solved = left_out.solve(detail, n_jobs)
+    gaps = (left_out.targets - solved.mean) ** 2
+    expected = solved.variance + detail.noise * left_out.own_noise
+    moment = float(np.clip(np.mean(gaps / expected[:, None]), *_VARIANCES))
+
+    def value(variance: float, prior_rows: float) -> float:
+        tried = replace(detail, variance=variance, prior_rows=prior_rows)
+        return float(left_out.log_densities(solved, tried).mean())
+
+    return _best_scale(value, detail, moment, fine)
+
+
+def _best_scale(
+    value: Callable[[float, float], float], detail: Detail, moment: float, fine: bool
+) -> tuple[float, Detail]:
+    starts = [(moment * part, rows) for part in (0.4, 0.9) for rows in (3.0, 20.0, 200.0)]
+    if fine:
+        starts.append((detail.variance, detail.prior_rows))
+    found = [(value(*start), start) for start in starts]
+    best, (variance, rows) = max(found)
+    if fine:
+        x = np.log([variance, min(rows, _PRIOR_ROWS[1])])
+        bounds = np.log([_VARIANCES, _PRIOR_ROWS]).T
+        simplex = x + np.array([[0.0, 0.0], [0.3, 0.0], [0.0, 0.7]])
+        result = minimize(
+            lambda x: -value(*np.exp(np.clip(x, *bounds))),
+            x,
+            method="Nelder-Mead",
+            options={"maxfev": 40, "initial_simplex": simplex, "fatol": 1e-5, "xatol": 0.01},
+        )
+        if -result.fun > best:
+            best, (variance, rows) = -result.fun, np.exp(np.clip(result.x, *bounds))
+    return best, replace(detail, variance=float(variance), prior_rows=float(rows))
