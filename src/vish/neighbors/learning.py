@@ -1,15 +1,16 @@
-r"""Hyperparameters of the detail, by the density of rows that are left out.
+r"""Hyperparameters of the detail, by rows that are left out.
 
-Each of some rows is predicted from its nearest others, never from itself:
+Each of some rows is predicted from its nearest others, never from itself. Squared errors choose
+lengthscale, noise and smoothness, as densities would be decided by a few rows with near twins;
+where squared errors cannot tell, the larger density does. Variance and local scale, which cost no
+solve, have the largest
 
 .. math:: \sum_i \log N(r_i;\ h_i,\ v_i + \mathrm{Var}\, h_i + \mathrm{Var}\, \epsilon)
 
 with v the variance of the harmonics, and r_i their residual as if they had not seen row i. That
-is Vecchia's likelihood with symmetric neighbourhoods. The scale and the weight of the local
-misfit cost no solve, so they are found anew for each lengthscale, noise and smoothness.
+is Vecchia's likelihood with symmetric neighbourhoods.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,14 +21,15 @@ from vish.sphere.threads import map_in_order
 
 _GRID_ROWS = 1000
 _SEARCH_ROWS = 2000
-LEARNING_ROWS = 6000
+LEARNING_ROWS = 6000  # outliers are rare: the scale is learned from more rows
 _BLOCK = 256
+_COMPARED = 8  # of those that squared errors cannot tell apart
 _LENGTHSCALES = (0.3, 1.0, 3.0, 10.0)  # of the distance to the last neighbour
 _NOISES = (1e-3, 1e-2, 0.1, 0.5, 2.0, 10.0)
 _SMOOTHNESSES = (0.5, 1.5)
 _NOISE_BOUNDS = (1e-6, 1e4)
-_PRIOR_ROWS = (2.0, 1e4)
-_VARIANCES = (1e-8, 1e8)
+_PRIOR_ROWS = (np.inf, 160.0, 80.0, 40.0, 20.0, 10.0, 5.0, 2.0)
+_SCALES = (1e-8, 1e8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,79 +131,94 @@ def log_normal(gap: np.ndarray, variance: np.ndarray) -> np.ndarray:
     return -0.5 * (gap**2 / variance + np.log(2 * np.pi * variance)).sum(axis=1)
 
 
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """Some hyperparameters, and the squared errors they have."""
+
+    detail: Detail
+    solved: Solved
+    errors: np.ndarray  # [m]
+
+    @classmethod
+    def of(cls, left_out: LeftOut, detail: Detail, n_jobs: int | None) -> "Trial":
+        solved = left_out.solve(detail, n_jobs)
+        return cls(detail, solved, ((left_out.targets - solved.mean) ** 2).sum(axis=1))
+
+    @property
+    def error(self) -> float:
+        return float(self.errors.mean())
+
+    def as_good_as(self, best: "Trial") -> bool:
+        """Within one standard error of the best."""
+        more = self.errors - best.errors
+        return float(more.mean()) <= float(more.std()) / np.sqrt(len(more))
+
+
 def learn(left_out: LeftOut, n_jobs: int | None = None) -> Detail:
-    """The detail of the largest density: a grid, then a simplex from its best points."""
-    few = left_out.first(_GRID_ROWS)
+    """A grid, a simplex from its best point of each smoothness, and then the scale."""
+    few, some = left_out.first(_GRID_ROWS), left_out.first(_SEARCH_ROWS)
     distance = left_out.typical_distance()
-    best = []
+    trials: list[Trial] = []
     for smoothness in _SMOOTHNESSES:
-        found = [
-            _with_scale(few, Detail(length * distance, smoothness, 1.0, noise, 20.0), n_jobs, False)
+        grid = [
+            Trial.of(few, Detail(length * distance, smoothness, 1.0, noise, np.inf), n_jobs)
             for length in _LENGTHSCALES
             for noise in _NOISES
         ]
-        best.append(max(found, key=lambda pair: pair[0]))
-    some = left_out.first(_SEARCH_ROWS)
-    _, detail = max(
-        (_refined(some, start, distance, n_jobs) for _, start in best), key=lambda pair: pair[0]
-    )
-    return _with_scale(left_out, detail, n_jobs)[1]
+        start = min(grid, key=lambda trial: trial.error).detail
+        trials += _refined(some, start, distance, n_jobs)
+    best = min(trials, key=lambda trial: trial.error)
+    good = [trial for trial in trials if trial.as_good_as(best)]
+    good.sort(key=lambda trial: trial.error)
+    spread = good[:: -(-len(good) // _COMPARED)]
+    found = max(spread, key=lambda trial: _with_scale(some, trial)[0])
+    return _with_scale(left_out, Trial.of(left_out, found.detail, n_jobs))[1]
 
 
-def _refined(left_out, start: Detail, distance: float, n_jobs) -> tuple[float, Detail]:
-    """Lengthscale and noise by Nelder and Mead's simplex, in logarithms."""
-    seen: dict[tuple[float, ...], tuple[float, Detail]] = {}
-    lengths = (0.05 * distance, 20.0 * distance)
-    current = start
+def _refined(left_out: LeftOut, start: Detail, distance: float, n_jobs) -> list[Trial]:
+    """Lengthscale and noise by Nelder and Mead's simplex, in logarithms: all that was tried."""
+    trials: list[Trial] = []
+    bounds = np.log([(0.05 * distance, 20.0 * distance), _NOISE_BOUNDS]).T
 
-    def negative(x: np.ndarray) -> float:
-        nonlocal current
-        length, noise = np.clip(np.exp(x), *np.transpose([lengths, _NOISE_BOUNDS]))
-        trial = replace(current, lengthscale=float(length), noise=float(noise))
-        value, current = seen[tuple(x)] = _with_scale(left_out, trial, n_jobs)
-        return -value
+    def error(x: np.ndarray) -> float:
+        length, noise = np.exp(np.clip(x, *bounds))
+        detail = replace(start, lengthscale=float(length), noise=float(noise))
+        trials.append(Trial.of(left_out, detail, n_jobs))
+        return np.log(max(trials[-1].error, np.finfo(float).tiny))
 
     x = np.log([start.lengthscale, start.noise])
     simplex = x + np.array([[0.0, 0.0], [0.7, 0.0], [0.0, 1.0]])
-    options = {"maxfev": 30, "initial_simplex": simplex, "fatol": 1e-4, "xatol": 0.02}
-    minimize(negative, x, method="Nelder-Mead", options=options)
-    return max(seen.values(), key=lambda pair: pair[0])
+    options = {"maxfev": 25, "initial_simplex": simplex, "fatol": 1e-4, "xatol": 0.02}
+    minimize(error, x, method="Nelder-Mead", options=options)
+    return trials
 
 
-def _with_scale(
-    left_out: LeftOut, detail: Detail, n_jobs: int | None, fine: bool = True
-) -> tuple[float, Detail]:
-    """Variance and `prior_rows` that suit best, and the mean density."""
-    solved = left_out.solve(detail, n_jobs)
-    gaps = (left_out.targets - solved.mean) ** 2
+def _with_scale(left_out: LeftOut, trial: Trial) -> tuple[float, Detail]:
+    """The mean density with the variance and the local scale that suit best.
+
+    A local scale must earn its place: what counts is its gain over one scale for all, less two
+    standard errors, for the gain of small variances hangs on few rows.
+    """
+    solved, detail = trial.solved, trial.detail
     expected = solved.variance + detail.noise * left_out.own_noise
-    moment = float(np.clip(np.mean(gaps / expected[:, None]), *_VARIANCES))
+    moment = float(np.clip(trial.error / np.mean(expected) / left_out.targets.shape[1], *_SCALES))
 
-    def value(variance: float, prior_rows: float) -> float:
-        tried = replace(detail, variance=variance, prior_rows=prior_rows)
-        return float(left_out.log_densities(solved, tried).mean())
+    def densities(variance: float, prior_rows: float) -> np.ndarray:
+        tried = replace(detail, variance=float(variance), prior_rows=prior_rows)
+        return left_out.log_densities(solved, tried)
 
-    return _best_scale(value, detail, moment, fine)
-
-
-def _best_scale(
-    value: Callable[[float, float], float], detail: Detail, moment: float, fine: bool
-) -> tuple[float, Detail]:
-    starts = [(moment * part, rows) for part in (0.4, 0.9) for rows in (3.0, 20.0, 200.0)]
-    if fine:
-        starts.append((detail.variance, detail.prior_rows))
-    found = [(value(*start), start) for start in starts]
-    best, (variance, rows) = max(found)
-    if fine:
-        x = np.log([variance, min(rows, _PRIOR_ROWS[1])])
-        bounds = np.log([_VARIANCES, _PRIOR_ROWS]).T
-        simplex = x + np.array([[0.0, 0.0], [0.3, 0.0], [0.0, 0.7]])
-        result = minimize(
-            lambda x: -value(*np.exp(np.clip(x, *bounds))),
-            x,
-            method="Nelder-Mead",
-            options={"maxfev": 40, "initial_simplex": simplex, "fatol": 1e-5, "xatol": 0.01},
-        )
-        if -result.fun > best:
-            best, (variance, rows) = -result.fun, np.exp(np.clip(result.x, *bounds))
-    return best, replace(detail, variance=float(variance), prior_rows=float(rows))
+    best, reference, chosen = -np.inf, None, detail
+    for prior_rows in _PRIOR_ROWS:
+        steps = np.exp(np.linspace(-2.0, 0.5, 6)) * moment
+        variance = max(steps, key=lambda step: densities(step, prior_rows).mean())
+        for step in (0.25, 0.1):
+            near = variance * np.exp(step * np.array([-1.0, 0.0, 1.0]))
+            variance = max(near, key=lambda value: densities(value, prior_rows).mean())
+        found = densities(variance, prior_rows)
+        reference = found if reference is None else reference
+        gain = found - reference
+        sure = float(gain.mean() - 2.0 * gain.std() / np.sqrt(len(gain)))
+        if sure > best:
+            best = sure
+            chosen = replace(detail, variance=float(variance), prior_rows=prior_rows)
+    return float(densities(chosen.variance, chosen.prior_rows).mean()), chosen

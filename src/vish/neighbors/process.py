@@ -25,6 +25,7 @@ from vish.neighbors.tree import Tree
 from vish.sphere.threads import map_in_order
 
 MOST_LEAVES = 32
+_TINY = 1e-300
 
 
 @dataclass(frozen=True)
@@ -77,14 +78,14 @@ def solve(queries, points, residuals, noise, detail: Detail) -> Solved:
 def within(queries: np.ndarray, points: np.ndarray) -> np.ndarray:
     """1 for a query among its neighbours, towards 0 away from them.  [m, p], [m, k, p] -> [m]
 
-    The spread of the neighbours over the squared distance to their centre.
+    The spread of the neighbours over twice the squared distance to their centre.
     """
     gaps = points - queries[:, None]
     centre = gaps.mean(axis=1)
     distance = np.einsum("mp,mp->m", centre, centre)
     spread = np.maximum(np.einsum("mkp,mkp->m", gaps, gaps) / points.shape[1] - distance, 0.0)
-    with np.errstate(invalid="ignore"):
-        return np.where(distance > spread, spread / np.maximum(distance, 1e-300), 1.0)
+    far = 2.0 * distance > spread
+    return np.where(far, spread / np.maximum(2.0 * distance, _TINY), 1.0)
 
 
 def scaled(solved: Solved, detail: Detail) -> Conditional:
