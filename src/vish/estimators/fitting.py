@@ -218,7 +218,7 @@ def make_setting(subset: ArraySource, noise_kind: str, estimator: Any) -> Settin
     elif not live.all():
         _warn_constant(np.flatnonzero(~live), estimator)
     shift, target_scale, _ = centre_and_scale(subset.y, subset.weights)
-    truncated = estimator.tail == "truncated"
+    truncated = estimator.tail != "variational"
     return Setting(
         subset, centre, scale, shift, target_scale, noise_kind, truncated, live, estimator.n_jobs
     )

@@ -9,6 +9,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from vish.estimators.checkpoint import Checkpoint
 from vish.estimators.fitting import fit_gaussian
+from vish.estimators.local import added, emptied, relearned, rows_of, with_neighbors, with_rows
 from vish.estimators.observation import Observation
 from vish.estimators.rollback import rolled_back, take_inputs_of
 from vish.estimators.settings import check_parameters
@@ -43,9 +44,15 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Largest degree of the harmonics; "auto" raises it while the evidence pays.
     max_features : int, default=1000
         Bound on the number of harmonics when the degree is chosen.
-    tail : {"truncated", "variational"}, default="truncated"
-        Whether the kernel is its first degrees (inference is exact), or the infinite kernel
-        is approximated from below.
+    tail : {"truncated", "variational", "neighbors", "auto"}, default="truncated"
+        Whether the kernel is its first degrees (inference is exact), the infinite kernel is
+        approximated from below, or the rows nearest to a query tell what the first degrees
+        leave. Then rows are kept, in the model and in its file. "auto" takes neighbours where
+        they raise the log density of rows that are left out, else "truncated".
+    n_neighbors : int, default=40
+        Places near a query that are asked, for `tail="neighbors"`.
+    neighbor_rows : int, default=2_000_000
+        Most rows that are kept; of more, those of smallest hash.
     rank : int, None or "auto", default="auto"
         The learned map of the inputs: a matrix to `rank` dimensions, one factor per input
         (None), or whichever does better, at rows held out and by evidence.
@@ -78,6 +85,8 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         With learned parameters.
     relevance_ : array of shape (D,) or (p, D)
         The map of the scaled inputs.
+    tail_ : str
+        What `tail` was taken: of "auto", whether neighbours were for it.
     noise_variance_ : float or array of shape (n_targets,)
         In units of the target squared (of the warped target, with a warp; at the centre of
         the data, for radial noise).
@@ -106,6 +115,8 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         degree="auto",
         max_features=1000,
         tail="truncated",
+        n_neighbors=40,
+        neighbor_rows=2_000_000,
         rank="auto",
         relevance=None,
         scaling=None,
@@ -123,6 +134,8 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.degree = degree
         self.max_features = max_features
         self.tail = tail
+        self.n_neighbors = n_neighbors
+        self.neighbor_rows = neighbor_rows
         self.rank = rank
         self.relevance = relevance
         self.scaling = scaling
@@ -194,10 +207,11 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             saved = Checkpoint(checkpoint, self, source, checkpoint_rows)
         with progress(self.verbose) as shown:
             result = fit_gaussian(source, self, likelihood, shown, saved)
+            model = with_neighbors(result.model, source, self, shown)
         self._one_target = one_target
         self.fit_trace_ = result.trace
         self.n_iter_ = max(1, sum(stage.n_iter for stage in result.trace))
-        return self._adopt(result.model)
+        return self._adopt(model)
 
     def _fit_sites(self, source, likelihood):
         if source.n_targets > 1:
@@ -255,7 +269,11 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             self._model.likelihood.check(self._model.standardised(source.y[:, 0]))
             with progress(self.verbose) as shown:
                 return self._adopt_sites(update_sites(self._model, source, self, shown))
-        return self._update(self._model.statistics + self._statistics(X, y, sample_weight))
+        source = self._more_rows(X, y, sample_weight)
+        more = with_rows(
+            self._model, self._statistics(source), rows_of(self._model, source, self.n_jobs)
+        )
+        return self._update(self._model.statistics + more.statistics, added(self._model, more))
 
     @undisturbed
     def forget(self, X, y, sample_weight=None):
@@ -274,10 +292,14 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self
         """
         self._require_gaussian("forget")
-        rows = self._statistics(X, y, sample_weight)
+        source = self._more_rows(X, y, sample_weight)
+        local = self._model.local
+        if local is not None:
+            local = local.without(local.of_source(source, self.n_jobs))
+        rows = self._statistics(source)
         with blas_threads_for(self._model.n_harmonics):
             rest = remainder(self._model.statistics, rows)
-        return self._update(rest)
+        return self._update(rest, local)
 
     @undisturbed
     def merge(self, other):
@@ -297,14 +319,16 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if not isinstance(other, VISHRegressor):
             raise ValueError(f"cannot merge with a {type(other).__name__}: give a VISHRegressor")
         other._require_gaussian("merge")
-        return self._copy()._update(self._model.statistics + other._model.statistics)
+        return self._copy()._update(
+            self._model.statistics + other._model.statistics, added(self._model, other._model)
+        )
 
     @undisturbed
     def empty_like(self):
         """The same geometry and hyperparameters, no rows seen: a place for other rows."""
         self._require_gaussian("empty_like")
         empty = Statistics.zero(self._model.geometry)
-        return self._copy()._adopt(self._model.with_statistics(empty))
+        return self._copy()._adopt(with_rows(self._model, empty, emptied(self._model)))
 
     def _require_gaussian(self, what):
         check_is_fitted(self)
@@ -344,17 +368,15 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             raise ValueError(f"y has {source.y.shape[1]} targets, the model {n_targets}")
         return source
 
-    def _statistics(self, X, y, sample_weight):
-        source = self._more_rows(X, y, sample_weight)
+    def _statistics(self, source):
         with (
             progress(self.verbose) as shown,
             shown.rows("reading rows", source.n_rows) as done,
         ):
             return Statistics.of_source(self._model.geometry, source, self.n_jobs, done)
 
-    def _update(self, statistics):
-        model = self._model.with_statistics(statistics)
-        return self._adopt(model.relearned(self.max_iter) if self.optimize else model)
+    def _update(self, statistics, local):
+        return self._adopt(relearned(with_rows(self._model, statistics, local), self))
 
     def _adopt(self, model):
         """Take over a model: solve it, and show what there is to see."""
@@ -363,6 +385,9 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self._model = model
         self._observation = Observation(model)
         self.degree_ = model.geometry.degree
+        self.tail_ = (
+            "neighbors" if model.local else "truncated" if model.truncated else "variational"
+        )
         self.n_harmonics_ = model.n_harmonics
         self.kernel_ = model.kernel
         self.likelihood_ = self._observation.likelihood(self.likelihood)
@@ -457,6 +482,8 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def predict_gradients(self, X):
         """Gradients of mean and variance of the noise-free function in the inputs.
 
+        Of its harmonics: neighbours change from place to place, by jumps.
+
         Parameters
         ----------
         X : array-like of shape (n, D)
@@ -490,6 +517,8 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def sample_y(self, X, n_samples=1, random_state=None):
         """Joint draws of new observations.
 
+        What neighbours add is drawn for every row by itself.
+
         Parameters
         ----------
         X : array-like of shape (n, D)
@@ -508,8 +537,8 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def sample_functions(self, n, random_state=None):
         """Draws of the noise-free function, as callables.
 
-        Of its harmonics, that is: with `tail="variational"` what the prior has beyond the degree
-        is in `predict_latent`, not in the draws.
+        Of its harmonics, that is: what there is beyond the degree, with `tail="variational"` or
+        `tail="neighbors"`, is in `predict_latent`, not in the draws.
 
         Parameters
         ----------

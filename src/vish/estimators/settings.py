@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from vish.estimators.local import TAILS, WITHOUT_NEIGHBORS, check_neighbors
 from vish.kernels import Kernel, Matern
 from vish.likelihoods import Gaussian, Likelihood, Warped
 
 _LIKELIHOODS = (Gaussian, Warped, Likelihood, type(None))
-_TAILS = ("truncated", "variational")
 
 
 def check_parameters(estimator: Any) -> None:
@@ -20,8 +20,12 @@ def check_parameters(estimator: Any) -> None:
     _integer(estimator, "max_iter", 1)
     if estimator.degree != "auto":
         _integer(estimator, "degree", 0, ' or "auto"')
-    if estimator.tail not in _TAILS:
-        raise ValueError(f"tail is {estimator.tail!r}: choose one of {', '.join(_TAILS)}")
+    local = hasattr(estimator, "n_neighbors")
+    tails = TAILS if local else WITHOUT_NEIGHBORS
+    if estimator.tail not in tails:
+        raise ValueError(f"tail is {estimator.tail!r}: choose one of {', '.join(tails)}")
+    if local:
+        check_neighbors(estimator)
     if estimator.rank is not None and estimator.rank != "auto":
         _integer(estimator, "rank", 1, ', None for a diagonal, or "auto"')
     if estimator.kernel is not None and not isinstance(estimator.kernel, Kernel):

@@ -12,13 +12,16 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from vish.inference.evidence import Evidence, evidence
+from vish.inference.local import Local, local_process, places_of
 from vish.inference.objective import NOISE_BOUNDS, log_prior_of_kernel
 from vish.inference.posterior import Moments, Posterior
 from vish.inference.scoring import Slope, average_information, climb
 from vish.inference.statistics import NormalEquations, Statistics
+from vish.neighbors.process import Conditional, LocalProcess
 from vish.sphere.blas import blas_threads_for
 from vish.sphere.threads import map_in_order, row_chunks
 
+_OF_HARMONICS = {"_log_spectrum", "equations", "_evidence", "posterior"}
 _LEAST_ROWS = 3  # any two are on a line
 
 
@@ -35,6 +38,7 @@ class GaussianModel:
     kernel: Any
     noise: np.ndarray  # [T], in units of the standardised (and warped) targets
     truncated: bool
+    local: Local | None = None  # the rows kept for the detail beyond the harmonics
 
     @property
     def geometry(self):
@@ -113,8 +117,51 @@ class GaussianModel:
         noise: np.ndarray | None = None,
     ) -> Moments:
         """Mean and variance of the noise-free function.  [n, D] -> [n, T] twice"""
+        moments = self.harmonics(X, with_variance, n_jobs, noise)
+        if self.local is None:
+            return moments
+        detail = self.detail(X, n_jobs)
+        if not with_variance:
+            return Moments(moments.mean + detail.mean, moments.variance)
+        return Moments(moments.mean + detail.mean, moments.variance + detail.variance)
+
+    def harmonics(
+        self,
+        X: np.ndarray,
+        with_variance: bool = True,
+        n_jobs: int | None = None,
+        noise: np.ndarray | None = None,
+    ) -> Moments:
+        """Mean and variance of f_L, all of f where no rows are kept.  [n, D] -> [n, T] twice"""
         moments = self.posterior.moments(X, with_variance, n_jobs, noise)
         return Moments(moments.mean + self.equations.mean, moments.variance)
+
+    @cached_property
+    def process(self) -> LocalProcess:
+        """The detail, given f_L and the rows kept."""
+        if self.local is None:
+            raise ValueError("the model keeps no rows")
+        return local_process(self.local, self.posterior, self.equations.mean, self.noise)
+
+    def detail(self, X: np.ndarray, n_jobs: int | None = None) -> Conditional:
+        """Mean and variance of h, and variance of the noise.  [n, D] -> [n, T] three times"""
+        found = self.process.predict(places_of(self.geometry, X, n_jobs), n_jobs)
+        mean = np.sqrt(self.noise) * found.mean
+        return Conditional(mean, self.noise * found.variance, self.noise * found.noise)
+
+    def with_local(self, local: Local | None) -> "GaussianModel":
+        """The same harmonics, solved as they are, with other rows beside them."""
+        model = replace(self, local=local)
+        solved = {name: value for name, value in vars(self).items() if name in _OF_HARMONICS}
+        vars(model).update(solved)
+        return model
+
+    def learned_detail(self, n_jobs: int | None = None) -> "GaussianModel":
+        """The hyperparameters of the detail by rows that are left out."""
+        if self.local is None or self.statistics.weight <= 0:
+            return self
+        variance = self.posterior.moments(self.local.first_rows, True, n_jobs).variance
+        return self.with_local(self.local.learned(self.process, variance / self.noise, n_jobs))
 
     def _radii(self, X: np.ndarray, n_jobs: int | None) -> np.ndarray:
         radii = np.empty(len(X))
@@ -128,6 +175,8 @@ class GaussianModel:
 
     def noise_variance_at(self, X: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
         """Variance of the noise at the rows.  [n, D] -> [n, T]"""
+        if self.local is not None:
+            return self.detail(X, n_jobs).noise
         if self.geometry.noise == "constant":
             return np.broadcast_to(self.noise, (len(X), len(self.noise)))
         return self._radii(X, n_jobs)[:, None] ** 2 * self.noise
@@ -138,5 +187,9 @@ class GaussianModel:
 
     def observed(self, X: np.ndarray, n_jobs: int | None = None) -> Moments:
         """Mean and variance of a new observation (warped, if there is a warp)."""
+        if self.local is not None:
+            moments, detail = self.harmonics(X, n_jobs=n_jobs), self.detail(X, n_jobs)
+            variance = moments.variance + detail.variance + detail.noise
+            return Moments(moments.mean + detail.mean, variance)
         latent = self.latent(X, n_jobs=n_jobs, noise=self.noise)
         return Moments(latent.mean, latent.variance + self.noise_variance_at(X, n_jobs))

@@ -114,7 +114,7 @@ class LeftOut:
         mean, variance, misfit, inside = (
             np.concatenate([getattr(part, name) for part in parts]) for name in Solved._fields[:4]
         )
-        return Solved(mean, variance, misfit, inside, parts[0].count)
+        return Solved(mean, variance, misfit, inside, parts[0].n_neighbors)
 
     def log_densities(self, solved: Solved, detail: Detail) -> np.ndarray:
         """Of every row, summed over targets.  [m]"""

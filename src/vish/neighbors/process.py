@@ -54,7 +54,7 @@ class Solved(NamedTuple):
     variance: np.ndarray  # [m], of 1
     misfit: np.ndarray  # [m, T]
     within: np.ndarray  # [m], u
-    count: int  # neighbours
+    n_neighbors: int
 
 
 def solve(queries, points, residuals, noise, detail: Detail) -> Solved:
@@ -95,7 +95,7 @@ def scaled(solved: Solved, detail: Detail) -> Conditional:
     local = np.ones_like(solved.misfit)
     if np.isfinite(detail.prior_rows):
         a = detail.prior_rows
-        local = (a + solved.misfit / detail.variance) / (a + solved.count)
+        local = (a + solved.misfit / detail.variance) / (a + solved.n_neighbors)
     local = 1 + u * (local - 1)
     known = np.minimum(detail.variance * solved.variance, max(1.0 - noise, 0.0))[:, None]
     return Conditional(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-_NO_BOUND = 2**64 - 1
+NO_BOUND = 2**64 - 1
 _NOTHING_LEFT = 1e-9  # of a weight, after rows were taken away
 
 
@@ -24,7 +24,7 @@ class Rows:
     weights: np.ndarray  # [n]
     hashes: np.ndarray  # [n], ascending
     most: int
-    bound: int = _NO_BOUND
+    bound: int = NO_BOUND
 
     @classmethod
     def of(
@@ -33,7 +33,7 @@ class Rows:
         y: np.ndarray,
         weights: np.ndarray | None,
         most: int,
-        bound: int = _NO_BOUND,
+        bound: int = NO_BOUND,
     ) -> "Rows":
         """Keep rows of positive weight whose hash is within the bound.  [n, D], [n, T], [n]"""
         X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
@@ -58,7 +58,7 @@ class Rows:
     @property
     def complete(self) -> bool:
         """Whether all rows that were seen are here."""
-        return self.bound == _NO_BOUND
+        return self.bound == NO_BOUND
 
     @property
     def n_bytes(self) -> int:
@@ -91,19 +91,20 @@ class Rows:
         return replace(self._take(slice(self.most)), bound=int(self.hashes[self.most - 1]))
 
     def __add__(self, other: "Rows") -> "Rows":
-        """Rows of both, within the smaller of the two bounds."""
-        bound = min(self.bound, other.bound)
-        both = Rows(
-            np.concatenate([self.X, other.X]),
-            np.concatenate([self.y, other.y]),
-            np.concatenate([self.weights, other.weights]),
-            np.concatenate([self.hashes, other.hashes]),
-            min(self.most, other.most),
-            bound,
+        return Rows.joined([self, other])
+
+    @classmethod
+    def joined(cls, parts: "list[Rows]") -> "Rows":
+        """Rows of all, within the smallest of the bounds."""
+        bound = min(part.bound for part in parts)
+        if bound < NO_BOUND:
+            parts = [part._take(part.hashes <= np.uint64(bound)) for part in parts]
+        X, y, weights, hashes = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("X", "y", "weights", "hashes")
         )
-        if bound < _NO_BOUND:
-            both = both._take(both.hashes <= np.uint64(bound))
-        return both._joined()._bounded()
+        most = min(part.most for part in parts)
+        return cls(X, y, weights, hashes, most, bound)._joined()._bounded()
 
     def without(self, gone: "Rows") -> "Rows":
         """Take rows away, as if they had never been seen; a row that is not here is an error."""
