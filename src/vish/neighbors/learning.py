@@ -58,7 +58,7 @@ class LeftOut:
         averages = sites.averaged(process.residuals, process.weights)
         queries = process.places[rows] + 0.0
         own = rows if sites.of_row is None else sites.of_row[rows]
-        k = min(process.n_neighbors, max(len(sites.places) - 1, 1))
+        k = min(process.n_neighbors, len(sites.places))
         found = np.empty((m, min(k + 1, len(sites.places))), dtype=np.int64)
 
         def fill(chunk: np.ndarray) -> None:
