@@ -22,6 +22,7 @@ from vish.sphere.blas import blas_threads_for
 from vish.sphere.threads import map_in_order, row_chunks
 
 _OF_HARMONICS = {"_log_spectrum", "equations", "_evidence", "posterior"}
+_LARGEST_ROOTS = 20_000_000  # numbers
 _LEAST_ROWS = 3  # any two are on a line
 
 
@@ -161,7 +162,17 @@ class GaussianModel:
         if self.local is None or self.statistics.weight <= 0:
             return self
         variance = self.posterior.moments(self.local.first_rows, True, n_jobs).variance
-        return self.with_local(self.local.learned(self.process, variance / self.noise, n_jobs))
+        found = self.local.learned(self.process, variance / self.noise, self._roots_at_rows, n_jobs)
+        return self.with_local(found)
+
+    def _roots_at_rows(self) -> list[np.ndarray]:
+        """Roots of the covariance of f_L between the rows kept, if they fit.  [n, M] each"""
+        local, M = self.local, len(self.posterior.means)
+        if local is None or len(local.rows) * M > _LARGEST_ROOTS:
+            return []
+        features = self.posterior.features(local.rows.X)
+        roots = zip(self.posterior.roots, self.noise, strict=True)
+        return [features @ (root.T / np.sqrt(noise)) for root, noise in roots]
 
     def _radii(self, X: np.ndarray, n_jobs: int | None) -> np.ndarray:
         radii = np.empty(len(X))

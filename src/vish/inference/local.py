@@ -7,6 +7,7 @@ the rows are kept, at most a given number of them, and residuals are computed ag
 or the rows change.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,6 +22,7 @@ from vish.neighbors.rows import Rows
 
 _FEWEST_ROWS = 20  # that tell of a detail
 _MOST_LEVERAGE = 0.95
+_MUCH_LEVERAGE = 0.01  # on average: then a row matters to f_L at its neighbours
 _SURE = 2.0  # standard errors of a gain
 # Nothing learned: half of what the harmonics leave is noise.
 PLAIN_DETAIL = Detail(1.0, 1.5, 0.5, 1.0, np.inf)
@@ -63,11 +65,16 @@ class Local:
         return self.rows.X[:LEARNING_ROWS]
 
     def learned(
-        self, process: LocalProcess, variance: np.ndarray, n_jobs: int | None = None
+        self,
+        process: LocalProcess,
+        variance: np.ndarray,
+        roots: Callable[[], Sequence[np.ndarray]],
+        n_jobs: int | None = None,
     ) -> "Local":
         """The detail by leaving out the first rows, each for itself.
 
-        `variance` [m, T] is that of the harmonics there, in units of the noise.
+        `variance` [m, T] is that of the harmonics there, in units of the noise; `roots` are
+        those of its covariance between all rows, asked for where a row has weight of its own.
         """
         m = len(variance)
         if len(process.sites.places) < _FEWEST_ROWS:
@@ -76,7 +83,8 @@ class Local:
         leverage = np.minimum(variance * self.rows.weights[:m, None], _MOST_LEVERAGE)
         residuals = process.residuals[:m] / (1.0 - leverage)
         unseen = variance / (1.0 - leverage)
-        left_out = LeftOut.of(process, np.arange(m), residuals, unseen, n_jobs)
+        seen = roots() if leverage.mean() > _MUCH_LEVERAGE else ()
+        left_out = LeftOut.of(process, np.arange(m), residuals, unseen, n_jobs, seen)
         detail = learn(left_out, n_jobs)
         gains = left_out.log_densities(left_out.solve(detail, n_jobs), detail)
         gains -= left_out.without_detail()

@@ -11,6 +11,7 @@ with v the variance of the harmonics, and r_i their residual as if they had not 
 is Vecchia's likelihood with symmetric neighbourhoods.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -52,8 +53,14 @@ class LeftOut:
         targets: np.ndarray,
         variance: np.ndarray,
         n_jobs: int | None = None,
+        roots: Sequence[np.ndarray] = (),
     ) -> "LeftOut":
-        """Leave out rows of a process, each for itself.  [m], [m, T], [m, T]"""
+        """Leave out rows of a process, each for itself.  [m], [m, T], [m, T]
+
+        `targets` are residuals, and `variance` that of the harmonics, as if these had not seen
+        the row. With the roots of their covariance between all rows of the process, [n, M] for
+        every target, the residuals of the neighbours are so, too.
+        """
         sites, m, p = process.sites, len(rows), process.places.shape[1]
         averages = sites.averaged(process.residuals, process.weights)
         queries = process.places[rows] + 0.0
@@ -85,6 +92,10 @@ class LeftOut:
             keep = np.arange(found.shape[1]) != drop[:, None]
             found, noise = found[keep].reshape(m, k), noise[keep].reshape(m, k)
             residuals = residuals[keep].reshape(m, k, -1)
+        if roots:
+            given = targets * process.weights[rows, None]
+            _take_back(residuals, [root[rows] for root in roots], roots, sites.row_of[found], given)
+            residuals[np.isinf(noise)] = 0.0
         points = sites.places[found].reshape(m, -1, p)
         own_noise = 1.0 / process.weights[rows]
         return cls(queries, points, residuals, noise, targets, variance, own_noise)
@@ -129,6 +140,18 @@ class LeftOut:
 
 def log_normal(gap: np.ndarray, variance: np.ndarray) -> np.ndarray:
     return -0.5 * (gap**2 / variance + np.log(2 * np.pi * variance)).sum(axis=1)
+
+
+def _take_back(residuals, own, roots, rows, given) -> None:
+    """Take from the harmonics at the neighbours what they had from the row that is left out.
+
+    Without row i, f_L at x_j is less by cov(f_i, f_j) omega_i times the residual of i without it.
+    """
+    for start in range(0, len(residuals), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        for t, (root, mine) in enumerate(zip(roots, own, strict=True)):
+            covariance = root[rows[block]] @ mine[block, :, None]  # [m, k, 1]
+            residuals[block, :, t] += covariance[:, :, 0] * given[block, t, None]
 
 
 @dataclass(frozen=True, eq=False)

@@ -195,6 +195,13 @@ class Sites:
     def tree(self) -> Tree:
         return Tree.of(self.places)
 
+    @cached_property
+    def row_of(self) -> np.ndarray:
+        """One of the rows of every site.  [s]"""
+        if self.of_row is None:
+            return np.arange(len(self.places))
+        return np.unique(self.of_row, return_index=True)[1]
+
     def averaged(self, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Weighted means of the rows of every site.  [n, T] -> [s, T]"""
         if self.of_row is None:
