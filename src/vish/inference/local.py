@@ -16,14 +16,13 @@ from vish.inference.passes import group_sums
 from vish.inference.posterior import Posterior
 from vish.inference.sources import Chunk, RowSource
 from vish.inference.statistics import Geometry
-from vish.neighbors.learning import LEARNING_ROWS, LeftOut, learn
+from vish.neighbors.learning import LEARNING_ROWS, LeftOut, learn, sure_gain
 from vish.neighbors.process import Detail, LocalProcess
 from vish.neighbors.rows import Rows
 
 _FEWEST_ROWS = 20  # that tell of a detail
 _MOST_LEVERAGE = 0.95
 _MUCH_LEVERAGE = 0.01  # on average: then a row matters to f_L at its neighbours
-_SURE = 2.0  # standard errors of a gain
 # Nothing learned: half of what the harmonics leave is noise.
 PLAIN_DETAIL = Detail(1.0, 1.5, 0.5, 1.0, np.inf)
 
@@ -39,7 +38,7 @@ class Local:
     n_neighbors : int
     detail : Detail
     gain : float
-        Log density per row that neighbours add at rows left out, less two standard errors.
+        Log density per row that neighbours add at rows left out, less three standard errors.
     """
 
     rows: Rows
@@ -88,8 +87,7 @@ class Local:
         detail = learn(left_out, n_jobs)
         gains = left_out.log_densities(left_out.solve(detail, n_jobs), detail)
         gains -= left_out.without_detail()
-        gain = float(gains.mean() - _SURE * gains.std() / np.sqrt(m))
-        return replace(self, detail=detail, gain=gain)
+        return replace(self, detail=detail, gain=sure_gain(gains))
 
     def emptied(self) -> "Local":
         rows = self.rows

@@ -1,8 +1,9 @@
 r"""Hyperparameters of the detail, by rows that are left out.
 
-Each of some rows is predicted from its nearest others, never from itself. Squared errors choose
-lengthscale, noise and smoothness, as densities would be decided by a few rows with near twins;
-where squared errors cannot tell, the larger density does. Variance and local scale, which cost no
+Each of some rows is predicted from its nearest others, never from itself. Lengthscale, noise and
+smoothness are to have small squared errors, or a small loss with heavy tails, for which outliers
+count less; of those within two standard errors of the smallest the largest density is taken. (By
+density alone a few rows with near twins would decide.) Variance and local scale, which cost no
 solve, have the largest
 
 .. math:: \sum_i \log N(r_i;\ h_i,\ v_i + \mathrm{Var}\, h_i + \mathrm{Var}\, \epsilon)
@@ -24,7 +25,13 @@ _GRID_ROWS = 1000
 _SEARCH_ROWS = 2000
 LEARNING_ROWS = 6000  # outliers are rare: the scale is learned from more rows
 _BLOCK = 256
-_COMPARED = 8  # of those that squared errors cannot tell apart
+_FREEDOM, _STEPS = 4.0, 10  # of the Student t, of EM for its scale
+_TINY = 1e-200
+_SQUARED, _HEAVY = 0, 1
+_MOST_GAIN = 20.0  # of one row
+_ALIKE, _SURE = 2.0, 3.0
+_STEPS_OF_SIMPLEX = 16
+_COMPARED = 6  # of those that squared errors cannot tell apart
 _LENGTHSCALES = (0.3, 1.0, 3.0, 10.0)  # of the distance to the last neighbour
 _NOISES = (1e-3, 1e-2, 0.1, 0.5, 2.0, 10.0)
 _SMOOTHNESSES = (0.5, 1.5)
@@ -138,6 +145,12 @@ class LeftOut:
         return log_normal(self.targets, self.variance + self.own_noise[:, None])
 
 
+def sure_gain(gains: np.ndarray) -> float:
+    """The mean of gains in log density, less three standard errors; one row may not decide."""
+    gains = np.clip(gains, -_MOST_GAIN, _MOST_GAIN)
+    return float(gains.mean() - _SURE * gains.std() / np.sqrt(len(gains)))
+
+
 def log_normal(gap: np.ndarray, variance: np.ndarray) -> np.ndarray:
     return -0.5 * (gap**2 / variance + np.log(2 * np.pi * variance)).sum(axis=1)
 
@@ -154,31 +167,44 @@ def _take_back(residuals, own, roots, rows, given) -> None:
             residuals[block, :, t] += covariance[:, :, 0] * given[block, t, None]
 
 
+def heavy_tailed(squares: np.ndarray) -> np.ndarray:
+    """-log density of errors under a Student t of the scale that suits them best.  [m, T]
+
+    Neither a few outliers nor a few rows with near twins decide by it, as they would by squared
+    errors and by the density of the process.
+    """
+    scale = np.median(squares, axis=0) + _TINY
+    for _ in range(_STEPS):  # EM
+        weights = (_FREEDOM + 1) / (_FREEDOM + squares / scale)
+        scale = np.mean(weights * squares, axis=0) + _TINY
+    return 0.5 * np.log(scale) + 0.5 * (_FREEDOM + 1) * np.log1p(squares / (_FREEDOM * scale))
+
+
 @dataclass(frozen=True, eq=False)
 class Trial:
     """Some hyperparameters, and the squared errors they have."""
 
     detail: Detail
     solved: Solved
-    errors: np.ndarray  # [m]
+    losses: tuple[np.ndarray, np.ndarray]  # [m] each: squared errors, and with heavy tails
 
     @classmethod
     def of(cls, left_out: LeftOut, detail: Detail, n_jobs: int | None) -> "Trial":
         solved = left_out.solve(detail, n_jobs)
-        return cls(detail, solved, ((left_out.targets - solved.mean) ** 2).sum(axis=1))
+        squares = (left_out.targets - solved.mean) ** 2
+        return cls(detail, solved, (squares.sum(axis=1), heavy_tailed(squares).sum(axis=1)))
 
-    @property
-    def error(self) -> float:
-        return float(self.errors.mean())
+    def loss(self, which: int) -> float:
+        return float(self.losses[which].mean())
 
-    def as_good_as(self, best: "Trial") -> bool:
-        """Within one standard error of the best."""
-        more = self.errors - best.errors
-        return float(more.mean()) <= float(more.std()) / np.sqrt(len(more))
+    def as_good_as(self, best: "Trial", which: int) -> bool:
+        """Within two standard errors of the best."""
+        more = self.losses[which] - best.losses[which]
+        return float(more.mean()) <= _ALIKE * float(more.std()) / np.sqrt(len(more))
 
 
 def learn(left_out: LeftOut, n_jobs: int | None = None) -> Detail:
-    """A grid, a simplex from its best point of each smoothness, and then the scale."""
+    """A grid, a simplex from its best points, and then the scale."""
     few, some = left_out.first(_GRID_ROWS), left_out.first(_SEARCH_ROWS)
     distance = left_out.typical_distance()
     trials: list[Trial] = []
@@ -188,43 +214,58 @@ def learn(left_out: LeftOut, n_jobs: int | None = None) -> Detail:
             for length in _LENGTHSCALES
             for noise in _NOISES
         ]
-        start = min(grid, key=lambda trial: trial.error).detail
-        trials += _refined(some, start, distance, n_jobs)
-    best = min(trials, key=lambda trial: trial.error)
-    good = [trial for trial in trials if trial.as_good_as(best)]
-    good.sort(key=lambda trial: trial.error)
-    spread = good[:: -(-len(good) // _COMPARED)]
-    found = max(spread, key=lambda trial: _with_scale(some, trial)[0])
+        for which in (_SQUARED, _HEAVY):
+            start = min(grid, key=lambda trial, which=which: trial.loss(which)).detail
+            trials += _refined(some, start, which, distance, n_jobs)
+    compared = [*_good(trials, _SQUARED), *_good(trials, _HEAVY)]
+    found = max(compared, key=lambda trial: _with_scale(some, trial)[0])
     return _with_scale(left_out, Trial.of(left_out, found.detail, n_jobs))[1]
 
 
-def _refined(left_out: LeftOut, start: Detail, distance: float, n_jobs) -> list[Trial]:
+def _good(trials: list[Trial], which: int) -> list[Trial]:
+    """Some of the trials that a loss cannot tell from the best, from the best to the worst."""
+    best = min(trials, key=lambda trial: trial.loss(which))
+    good = [trial for trial in trials if trial.as_good_as(best, which)]
+    good.sort(key=lambda trial: trial.loss(which))
+    return good[:: -(-len(good) // _COMPARED)]
+
+
+def _refined(
+    left_out: LeftOut, start: Detail, which: int, distance: float, n_jobs: int | None
+) -> list[Trial]:
     """Lengthscale and noise by Nelder and Mead's simplex, in logarithms: all that was tried."""
     trials: list[Trial] = []
     bounds = np.log([(0.05 * distance, 20.0 * distance), _NOISE_BOUNDS]).T
 
-    def error(x: np.ndarray) -> float:
+    def loss(x: np.ndarray) -> float:
         length, noise = np.exp(np.clip(x, *bounds))
         detail = replace(start, lengthscale=float(length), noise=float(noise))
         trials.append(Trial.of(left_out, detail, n_jobs))
-        return np.log(max(trials[-1].error, np.finfo(float).tiny))
+        value = trials[-1].loss(which)
+        return value if which == _HEAVY else 0.5 * np.log(value + _TINY)
 
     x = np.log([start.lengthscale, start.noise])
     simplex = x + np.array([[0.0, 0.0], [0.7, 0.0], [0.0, 1.0]])
-    options = {"maxfev": 25, "initial_simplex": simplex, "fatol": 1e-4, "xatol": 0.02}
-    minimize(error, x, method="Nelder-Mead", options=options)
+    options = {
+        "maxfev": _STEPS_OF_SIMPLEX,
+        "initial_simplex": simplex,
+        "fatol": 1e-4,
+        "xatol": 0.02,
+    }
+    minimize(loss, x, method="Nelder-Mead", options=options)
     return trials
 
 
 def _with_scale(left_out: LeftOut, trial: Trial) -> tuple[float, Detail]:
     """The mean density with the variance and the local scale that suit best.
 
-    A local scale must earn its place: what counts is its gain over one scale for all, less two
-    standard errors, for the gain of small variances hangs on few rows.
+    A local scale must earn its place: what counts is its sure gain over one scale for all.
     """
     solved, detail = trial.solved, trial.detail
     expected = solved.variance + detail.noise * left_out.own_noise
-    moment = float(np.clip(trial.error / np.mean(expected) / left_out.targets.shape[1], *_SCALES))
+    moment = float(
+        np.clip(trial.loss(_SQUARED) / np.mean(expected) / left_out.targets.shape[1], *_SCALES)
+    )
 
     def densities(variance: float, prior_rows: float) -> np.ndarray:
         tried = replace(detail, variance=float(variance), prior_rows=prior_rows)
@@ -239,8 +280,7 @@ def _with_scale(left_out: LeftOut, trial: Trial) -> tuple[float, Detail]:
             variance = max(near, key=lambda value: densities(value, prior_rows).mean())
         found = densities(variance, prior_rows)
         reference = found if reference is None else reference
-        gain = found - reference
-        sure = float(gain.mean() - 2.0 * gain.std() / np.sqrt(len(gain)))
+        sure = sure_gain(found - reference)
         if sure > best:
             best = sure
             chosen = replace(detail, variance=float(variance), prior_rows=prior_rows)
