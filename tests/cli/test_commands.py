@@ -139,6 +139,19 @@ def test_merging_is_updating(folder, tmp_path, capsys):
     np.testing.assert_allclose(a, b, rtol=1e-6)
 
 
+@pytest.mark.parametrize("optimize", [True, False])
+def test_what_was_asked_of_a_model_stays_with_those_made_like_it(
+    folder, tmp_path, capsys, optimize
+):
+    model, part = tmp_path / "model", tmp_path / "part"
+    bundle = load_bundle(str(folder / "price.vish"))
+    bundle.estimator.optimize = optimize
+    bundle.save(str(model))
+    command(capsys, "fit", folder / "more.csv", "--like", model, "--out", part)
+    command(capsys, "update", model, folder / "more.csv", "--no-relearn")
+    assert [vish.load(path).optimize for path in (part, model)] == [optimize, optimize]
+
+
 def test_scores_of_numbers(folder, tmp_path, capsys):
     result = command(capsys, "evaluate", folder / "price.vish", folder / "more.csv")
     found = predictions(

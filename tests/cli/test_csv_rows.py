@@ -7,7 +7,7 @@ import pytest
 from vish.cli import run
 from vish.cli.csv_rows import csv_names, csv_pieces
 from vish.cli.errors import BadInput
-from vish.cli.rows import Data
+from vish.cli.rows import TableFiles
 
 
 def write(path, text):
@@ -51,7 +51,7 @@ def test_two_columns_of_one_name_are_refused(tmp_path, header, capsys):
     separator = ";" if ";" in header else ","
     file = write(tmp_path / "a.csv", header + "\n" + f"1{separator}2{separator}3\n" * 30)
     with pytest.raises(BadInput, match="2 columns named"):
-        Data([file])
+        TableFiles([file])
     assert run(["fit", file, "--target", "y", "--out", str(tmp_path / "m.vish")]) == 2
     assert "give each its own name" in capsys.readouterr().err
     assert not (tmp_path / "m.vish").exists()
@@ -67,4 +67,4 @@ def test_two_columns_of_one_name_are_refused_in_parquet_and_feather(tmp_path):
         writer.write_table(table)
     for name in ("a.parquet", "a.feather"):
         with pytest.raises(BadInput, match="duplicate field names"):
-            Data([str(tmp_path / name)])
+            TableFiles([str(tmp_path / name)])

@@ -65,7 +65,9 @@ class Cluster:
         self.client = Client(scheduler_file=str(file), timeout=30, set_as_default=False)
 
     def _start(self, *command):
-        environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+        ours = [os.path.abspath(p) for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
+        paths = os.pathsep.join([str(Path(__file__).parent), *ours])
+        environment = os.environ | {"PYTHONPATH": paths}
         with open(self._folder / f"{command[0]}-{len(self._workers)}.log", "w") as log:
             return subprocess.Popen(
                 [sys.executable, "-m", "dask", *command],

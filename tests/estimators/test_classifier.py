@@ -80,6 +80,32 @@ def test_probabilities_grow_uncertain_far_away(rng):
     assert mean.shape == std.shape == (200,)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_latent_functions_in_full(rng, n_classes):
+    """Covariance, gradients and draws, one set for two classes, one each for more."""
+    X = rng.normal(size=(150, 2))
+    y = np.digitize(X[:, 0] + 0.3 * rng.normal(size=150), [0.0, 0.8][: n_classes - 1])
+    model = VISHClassifier(degree=2, rank=None, **QUICK).fit(X, y)
+    rows, step = X[:4], 1e-5
+    mean, cov = model.predict_latent(rows, return_cov=True)
+    _, std = model.predict_latent(rows, return_std=True)
+    assert mean.shape == ((4,) if n_classes == 2 else (4, n_classes))
+    variances = np.diagonal(cov, axis1=-2, axis2=-1)
+    np.testing.assert_allclose(variances.T, std**2, rtol=1e-6)
+    slopes, of_variance = model.predict_gradients(rows)
+    for i in range(2):
+        moved = rows + step * np.eye(2)[i]
+        high, spread = model.predict_latent(moved, return_std=True)
+        np.testing.assert_allclose(slopes[..., i], (high - mean) / step, rtol=1e-3, atol=1e-3)
+        change = (spread**2 - std**2) / step
+        np.testing.assert_allclose(of_variance[..., i], change, rtol=1e-3, atol=1e-3)
+    draws = np.array([f(rows) for f in model.sample_functions(4000, random_state=0)])
+    assert draws.shape == (4000, *mean.shape)
+    error = std / np.sqrt(len(draws))
+    assert np.all(np.abs(draws.mean(axis=0) - mean) < 5 * error)
+    np.testing.assert_allclose(draws.std(axis=0), std, rtol=0.06)
+
+
 def test_decision_function_is_finite_however_sure_the_model(rng):
     X = np.linspace(-1, 1, 400)[:, None]
     y = (X[:, 0] > 0).astype(int)

@@ -5,7 +5,8 @@ import pytest
 from sklearn.cross_decomposition import PLSRegression
 
 from vish import VISHRegressor
-from vish.estimators.fitting import make_setting
+from vish.estimators.search import make_setting
+from vish.estimators.settings import FitSettings
 from vish.inference.directions import (
     bending_directions,
     cut_rank,
@@ -17,7 +18,7 @@ from vish.inference.sources import ArraySource
 
 
 def setting(X, y):
-    return make_setting(ArraySource(X, y[:, None]), "constant", VISHRegressor())
+    return make_setting(ArraySource(X, y[:, None]), "constant", FitSettings.of(VISHRegressor()))
 
 
 def angle_between(directions, truth):
@@ -85,7 +86,9 @@ def test_a_weight_is_a_repetition(rng, start):
     rows = np.repeat(np.arange(200), weights)
     repeated = setting(X[rows], y[rows])
     weighted = make_setting(
-        ArraySource(X, y[:, None], weights.astype(float)), "constant", VISHRegressor()
+        ArraySource(X, y[:, None], weights.astype(float)),
+        "constant",
+        FitSettings.of(VISHRegressor()),
     )
     one, other = start(repeated, 3), start(weighted, 3)
     signs = np.sign(np.sum(one * other, axis=1, keepdims=True))

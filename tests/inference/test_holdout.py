@@ -5,7 +5,8 @@ import pytest
 from scipy.stats import norm
 
 from vish import VISHRegressor
-from vish.estimators.fitting import make_setting
+from vish.estimators.search import make_setting
+from vish.estimators.settings import FitSettings
 from vish.inference.holdout import Trial, Watch, choose, trusted, try_on
 from vish.inference.objective import Hyperparameters
 from vish.inference.sources import ArraySource
@@ -19,7 +20,7 @@ def problem(rng, noise="constant", weights=None):
     """A setting of some rows, the others, and hyperparameters."""
     X = rng.standard_normal((N + HELD, 3))
     y = np.sin(X[:, :1]) + 0.3 * rng.standard_normal((N + HELD, 1))
-    setting = make_setting(ArraySource(X[:N], y[:N]), noise, VISHRegressor())
+    setting = make_setting(ArraySource(X[:N], y[:N]), noise, FitSettings.of(VISHRegressor()))
     point = Hyperparameters(np.array([0.6, 0.2, 0.3]), Matern(1.5, 0.7, 2.0), np.array([0.2]))
     return setting, ArraySource(X[N:], y[N:], weights), point
 
@@ -73,7 +74,7 @@ def test_every_target_has_its_own_correction(rng):
     setting, held, point = problem(rng)
     rows, more = setting.source, rng.standard_normal((N + HELD, 1))
     two = ArraySource(rows.X, np.hstack([rows.y, more[:N]]))
-    setting = make_setting(two, "constant", VISHRegressor())
+    setting = make_setting(two, "constant", FitSettings.of(VISHRegressor()))
     held = ArraySource(held.X, np.hstack([held.y, more[N:]]))
     small = Hyperparameters(point.relevance, point.kernel, np.array([0.02, 1.0]))
     extra = try_on(held, setting, small, 3).extra_noise

@@ -7,13 +7,10 @@ import pytest
 from scipy.optimize import minimize
 
 from vish.inference.convergence import converge
-from vish.inference.sites import (
-    SiteModel,
-    Sites,
-    pseudo_rows,
-    relearned_kernel,
-    relearned_likelihood,
-)
+from vish.inference.pseudo_rows import pseudo_rows
+from vish.inference.relearning import relearned_kernel, relearned_likelihood
+from vish.inference.site_reading import Sites
+from vish.inference.sites import SiteModel
 from vish.inference.sources import ArraySource
 from vish.inference.statistics import Geometry, Statistics
 from vish.kernels import Matern
@@ -80,7 +77,7 @@ def direct_optimum(model, X, y, weights=None):
     omega = np.ones(len(y)) if weights is None else weights
     psi = model.posterior.features(X) * model.scales  # [N, M]; the kernel is psi psi^T
     _, radii = model.geometry.projection.project(X)
-    M, tail, offset = psi.shape[1], model.tail * radii**2, model.geometry.target_shift[0]
+    M, tail, offset = psi.shape[1], model.prior.tail * radii**2, model.geometry.target_shift[0]
     lower, diagonal = np.tril_indices(M), np.diag_indices(M)
 
     def unpack(theta):
@@ -122,7 +119,7 @@ def dense_update(model, X, y):
     B = np.eye(len(y)) + root * K * root.T
     covariance = K - K @ (root * np.linalg.solve(B, root * K))
     mean = offset + covariance @ (h * (mean - offset) + g)
-    return mean[:, 0], covariance.diagonal() + model.tail * radii**2
+    return mean[:, 0], covariance.diagonal() + model.prior.tail * radii**2
 
 
 @pytest.mark.parametrize("truncated", [True, False])

@@ -7,7 +7,8 @@ import pytest
 
 from vish.inference import solution
 from vish.inference.convergence import converge
-from vish.inference.sites import SiteModel, Sites
+from vish.inference.site_reading import Sites
+from vish.inference.sites import SiteModel
 from vish.inference.sites_by_rows import SiteModelByRows
 from vish.inference.sources import ArraySource
 from vish.inference.statistics import Geometry

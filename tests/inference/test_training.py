@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from vish import VISHRegressor
-from vish.estimators.fitting import make_setting
+from vish.estimators.search import make_setting
+from vish.estimators.settings import FitSettings
 from vish.inference.sources import ArraySource
 from vish.inference.training import _mixes
 
@@ -52,7 +53,7 @@ def test_a_map_is_found_for_a_function_that_swings(rng, degree):
 
 def test_every_row_is_held_out_once(rng):
     source = ArraySource(rng.standard_normal((20, 2)), np.arange(20.0)[:, None])
-    rows = make_setting(source, "constant", VISHRegressor())
+    rows = make_setting(source, "constant", FitSettings.of(VISHRegressor()))
     held = [rows.rolled(5 * fold).rows(15, 20) for fold in range(4)]
     np.testing.assert_array_equal(np.sort(np.concatenate([h.y[:, 0] for h in held])), np.arange(20))
     whole = rows.rolled(5).source

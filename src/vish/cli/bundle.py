@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vish.cli.errors import BadInput, one_line
-from vish.cli.rows import Data, take_rows
+from vish.cli.rows import TableFiles, take_rows
 from vish.cli.talk import Talk
 from vish.data.columns import NUMBERS, Column, columns_of
 from vish.data.table import Table
@@ -138,7 +138,7 @@ class Target:
         return column.values
 
 
-class Rows(NamedTuple):
+class LabelledRows(NamedTuple):
     """Rows of a piece with a target."""
 
     X: np.ndarray
@@ -176,15 +176,20 @@ class Bundle:
         return Target(name, task, classes is not None and classes.dtype.kind in "iuf")
 
     def labelled(
-        self, data: Data, target: Target, talk: Talk, learning: bool, done: Callable[[int], None]
-    ) -> Iterator[Rows]:
+        self,
+        data: TableFiles,
+        target: Target,
+        talk: Talk,
+        learning: bool,
+        done: Callable[[int], None],
+    ) -> Iterator[LabelledRows]:
         """Rows with a target, piece by piece; those without one are counted and left out."""
         data.require(target.columns)
         self.require_columns(data)
         names = list(dict.fromkeys([*self.table.used_columns, *target.columns]))
         yield from labelled_rows(data.pieces(names), self.table, target, talk, learning, done)
 
-    def require_columns(self, data: Data) -> None:
+    def require_columns(self, data: TableFiles) -> None:
         data.require(self.table.used_columns, "the model was fitted with it")
 
 
@@ -195,7 +200,7 @@ def labelled_rows(
     talk: Talk,
     learning: bool,
     done: Callable[[int], None],
-) -> Iterator[Rows]:
+) -> Iterator[LabelledRows]:
     """Inputs and targets of pieces."""
     lost = 0
     for piece in pieces:
@@ -208,7 +213,7 @@ def labelled_rows(
             weights = None if weights is None else weights[present]
         if len(y):
             rows = table.read(piece, learning)
-            yield Rows(rows.inputs, y, weights, rows.outside)
+            yield LabelledRows(rows.inputs, y, weights, rows.outside)
         done(len(present))
     if lost:
         talk.note(f"{lost:,} rows have no {target.name!r} and are left out")

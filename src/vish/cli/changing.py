@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from vish.cli.bundle import Rows, load_bundle
+from vish.cli.bundle import LabelledRows, load_bundle
 from vish.cli.errors import BadInput, one_line
 from vish.cli.outputs import check_output
-from vish.cli.rows import Data, find_files
+from vish.cli.rows import TableFiles, find_files
 from vish.cli.talk import Talk
 
 _BLOCK_BYTES = 2**29
@@ -26,14 +26,14 @@ def change(
     out = model if out is None else out
     check_output(out, find_files(paths))
     bundle = load_bundle(model)
-    data = Data(paths)
+    data = TableFiles(paths)
     wanted = bundle.require_target(target)
     estimator = bundle.estimator
     if what == "forget" and not hasattr(estimator, "forget"):
         raise BadInput(f"{model} is a classifier: only regression can forget; fit again instead")
     before = int(estimator.n_rows_seen_)
     relearned, estimator.optimize = estimator.optimize, estimator.optimize and relearn
-    blocks: list[Rows] = []
+    blocks: list[LabelledRows] = []
     n_rows = outside = size = 0
 
     def apply() -> None:
@@ -91,7 +91,7 @@ def merge(models: list[str], out: str, talk: Talk) -> dict[str, Any]:
     for path, bundle in zip(models, bundles, strict=True):
         if not hasattr(bundle.estimator, "forget"):
             raise BadInput(f"{path} is a classifier: only regression models can be merged")
-        if not hasattr(bundle.estimator._model, "statistics"):
+        if bundle.estimator.description_.family != "gaussian":
             kind = type(bundle.estimator.likelihood_).__name__
             raise BadInput(
                 f"{path} has the likelihood {kind}: only the Gaussian family can be merged"

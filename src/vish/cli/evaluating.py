@@ -6,7 +6,7 @@ import numpy as np
 
 from vish.cli.bundle import load_bundle
 from vish.cli.errors import BadInput, one_line
-from vish.cli.rows import Data
+from vish.cli.rows import TableFiles
 from vish.cli.talk import Talk
 from vish.report.scores import BANDS, class_codes, class_scores, regression_scores
 
@@ -15,7 +15,7 @@ _LEVELS = [q for band in BANDS for q in ((1 - band) / 2, (1 + band) / 2)]
 
 def evaluate(model: str, paths: list[str], target: str | None, talk: Talk) -> dict[str, Any]:
     """Scores of a model on rows with a target."""
-    bundle, data = load_bundle(model), Data(paths)
+    bundle, data = load_bundle(model), TableFiles(paths)
     wanted = bundle.require_target(target)
     estimator = bundle.estimator
     classes = getattr(estimator, "classes_", None)

@@ -9,7 +9,7 @@ import numpy as np
 from vish.cli.bundle import Bundle, Target, labelled_rows, load_bundle
 from vish.cli.errors import BadInput
 from vish.cli.outputs import check_output
-from vish.cli.rows import Data, find_files
+from vish.cli.rows import TableFiles, find_files
 from vish.cli.talk import Talk
 from vish.data.columns import NUMBERS, Column, columns_of
 from vish.data.survey import Survey
@@ -74,7 +74,7 @@ def fit(options: FitOptions, talk: Talk) -> dict[str, Any]:
     start = time.perf_counter()
     inputs = [*find_files(options.data), *([options.like] if options.like else [])]
     check_output(options.out, inputs)
-    data = Data(options.data)
+    data = TableFiles(options.data)
     bundle = _fit_like(options, data, talk) if options.like else _fit_new(options, data, talk)
     bundle.save(options.out)
     model, target = bundle.estimator, bundle.target
@@ -95,7 +95,7 @@ def fit(options: FitOptions, talk: Talk) -> dict[str, Any]:
     }
 
 
-def _fit_new(options: FitOptions, data: Data, talk: Talk) -> Bundle:
+def _fit_new(options: FitOptions, data: TableFiles, talk: Talk) -> Bundle:
     if options.target is None:
         raise BadInput("no target: name the column to predict with --target")
     features = _features(options, data, talk)
@@ -122,7 +122,7 @@ def _fit_new(options: FitOptions, data: Data, talk: Talk) -> Bundle:
     return Bundle(estimator, table, target, {})
 
 
-def _fit_like(options: FitOptions, data: Data, talk: Talk) -> Bundle:
+def _fit_like(options: FitOptions, data: TableFiles, talk: Talk) -> Bundle:
     """Other rows at the geometry and hyperparameters of a model: to be merged with it."""
     assert options.like is not None
     bundle = load_bundle(options.like)
@@ -134,13 +134,13 @@ def _fit_like(options: FitOptions, data: Data, talk: Talk) -> Bundle:
             f"{options.like} has the likelihood {type(bundle.estimator.likelihood_).__name__}: "
             "only models of the Gaussian family can be taken as --like and merged"
         ) from None
-    bundle.estimator.optimize = False
+    asked, bundle.estimator.optimize = bundle.estimator.optimize, False
     with talk.rows("reading rows", data.n_rows) as done, talk.warnings_as_notes():
         for rows in bundle.labelled(data, target, talk, True, done):
             bundle.estimator.partial_fit(rows.X, rows.y, rows.weights)
     if not bundle.estimator.n_rows_seen_:
         raise BadInput(f"{data.where} has no rows with a target: give at least one")
-    bundle.estimator.optimize = True
+    bundle.estimator.optimize = asked
     bundle.target = target
     return bundle
 
@@ -148,7 +148,7 @@ def _fit_like(options: FitOptions, data: Data, talk: Talk) -> Bundle:
 # ---- what the data are
 
 
-def _features(options: FitOptions, data: Data, talk: Talk) -> list[str]:
+def _features(options: FitOptions, data: TableFiles, talk: Talk) -> list[str]:
     assert options.target is not None
     data.require([options.target], "--target")
     data.require([options.weight] if options.weight else [], "--weight")
@@ -170,7 +170,7 @@ def _features(options: FitOptions, data: Data, talk: Talk) -> list[str]:
 
 
 def _survey(
-    options: FitOptions, data: Data, features: list[str], talk: Talk
+    options: FitOptions, data: TableFiles, features: list[str], talk: Talk
 ) -> tuple[Survey, dict[str, Column]]:
     assert options.target is not None
     names = [*features, options.target, *([options.weight] if options.weight else [])]
@@ -266,7 +266,7 @@ def _rank(text: str) -> int | str | None:
     return int(text)
 
 
-def _source(data: Data, table: Table, target: Target, n_rows: int, talk: Talk) -> Any:
+def _source(data: TableFiles, table: Table, target: Target, n_rows: int, talk: Talk) -> Any:
     """All rows in memory if they take a quarter of it at most; else a stream."""
     from vish.data import batches
     from vish.inference.sources import ArraySource
@@ -277,8 +277,8 @@ def _source(data: Data, table: Table, target: Target, n_rows: int, talk: Talk) -
     def read():
         return labelled_rows(data.pieces(names), table, target, talk, True, lambda n: None)
 
-    D = len(table.get_feature_names_out())
-    source: Any
+    inputs = table.get_feature_names_out().tolist()
+    D = len(inputs)
     if n_rows * (D + 2) * 8 <= physical_memory() // 4:
         X, place, ys, weights = np.empty((n_rows, D)), 0, [], []
         for rows in read():
@@ -290,9 +290,7 @@ def _source(data: Data, table: Table, target: Target, n_rows: int, talk: Talk) -
         joined = None if target.weight is None else np.concatenate(weights)
         if joined is not None and not joined.any():
             raise BadInput(f"column {target.weight!r} is 0 in every row: give a row some weight")
-        source = ArraySource(X[:place], y, joined)
-    else:
-        source = batches(lambda: ((rows.X, rows.y, rows.weights) for rows in read()))
-        source.n_rows = n_rows
-    object.__setattr__(source, "feature_names", table.get_feature_names_out().tolist())
+        return ArraySource(X[:place], y, joined, inputs)
+    source = batches(lambda: ((rows.X, rows.y, rows.weights) for rows in read()))
+    source.n_rows, source.feature_names = n_rows, inputs
     return source

@@ -14,7 +14,7 @@ import numpy as np
 from vish.cli.bundle import Bundle, load_bundle
 from vish.cli.errors import BadInput
 from vish.cli.outputs import check_apart, check_output
-from vish.cli.rows import Data, arrow_column, find_files
+from vish.cli.rows import TableFiles, arrow_column, find_files
 from vish.cli.spreadsheets import as_text, unformulated
 from vish.cli.talk import Talk
 from vish.data.prefetch import read_ahead
@@ -46,7 +46,7 @@ def predict(options: PredictOptions, talk: Talk) -> dict[str, Any]:
             raise BadInput(f"--out is {options.out}: end it with one of {', '.join(_ENDINGS)}")
         check_output(options.out, [options.model, *find_files(options.data)])
         check_apart(options.out, options.data)
-    bundle, data = load_bundle(options.model), Data(options.data)
+    bundle, data = load_bundle(options.model), TableFiles(options.data)
     _check(options, bundle, data)
     bundle.estimator.n_jobs = options.jobs
     names = list(dict.fromkeys([*bundle.table.used_columns, *(options.keep or [])]))
@@ -83,7 +83,7 @@ def predict(options: PredictOptions, talk: Talk) -> dict[str, Any]:
     }
 
 
-def _check(options: PredictOptions, bundle: Bundle, data: Data) -> None:
+def _check(options: PredictOptions, bundle: Bundle, data: TableFiles) -> None:
     bundle.require_columns(data)
     data.require(options.keep or [], "--keep")
     if hasattr(bundle.estimator, "classes_") and (options.std or options.quantiles):

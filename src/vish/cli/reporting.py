@@ -10,7 +10,7 @@ from typing import Any
 from vish.cli.bundle import Bundle, Target, load_bundle
 from vish.cli.errors import BadInput, one_line
 from vish.cli.outputs import check_output
-from vish.cli.rows import Data, find_files
+from vish.cli.rows import TableFiles, find_files
 from vish.cli.talk import Talk
 
 
@@ -27,7 +27,7 @@ def report(
     if not out.lower().endswith((".html", ".htm")):
         raise BadInput(f"--out is {out}: end it with .html")
     check_output(out, [model, *find_files(paths)])
-    bundle, data = load_bundle(model), Data(paths)
+    bundle, data = load_bundle(model), TableFiles(paths)
     if getattr(bundle.estimator, "_one_target", True) is False:
         raise BadInput(f"{model} has several targets: use it in Python")
     wanted = bundle.require_target(target)
@@ -58,7 +58,7 @@ def report(
 
 
 def _subject(
-    bundle: Bundle, data: Data, target: Target, model: str, command: str, talk: Talk
+    bundle: Bundle, data: TableFiles, target: Target, model: str, command: str, talk: Talk
 ) -> Any:
     """One reading: counts and ranges of all rows, and a sample of them."""
     from vish.data.columns import columns_of

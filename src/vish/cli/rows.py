@@ -23,8 +23,11 @@ _ENDINGS = {ending: format for format, endings in _FORMATS.items() for ending in
 _KINDS = "CSV (.csv, .tsv, .txt, also packed), Parquet (.parquet) or Feather (.feather, .arrow)"
 
 
-class Data:
-    """The rows of some files.
+class TableFiles:
+    """The rows of some files, their columns of any kind.
+
+    For a table that is to be encoded. Files of numbers alone, too long for memory, are
+    `vish.data.parquet`: rows cut for sums, read from any row on.
 
     Parameters
     ----------
@@ -98,11 +101,10 @@ class Data:
     # ---- Parquet and Feather
 
     def _open(self) -> tuple[list[str], int]:
-        import pyarrow.dataset as ds
+        from vish.data.files import open_dataset
 
         try:
-            self._dataset = ds.dataset(self.files, format=self.format, partitioning="hive")
-            fragments = list(self._dataset.get_fragments())
+            self._dataset, fragments = open_dataset(self.files, self.format)
             rows = [fragment.count_rows() for fragment in fragments]
             schemas = [fragment.physical_schema for fragment in fragments]
         except Exception as error:

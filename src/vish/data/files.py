@@ -33,15 +33,12 @@ class ParquetSource:
     """Rows of Parquet files, in the order of their paths."""
 
     def __init__(self, path, target, features=None, weight=None, kept=()) -> None:
-        import pyarrow.dataset as ds
-
         self._paths = find_files(path)
         self.targets = [target] if isinstance(target, str) else list(target)
         self.weight = weight
         where = self._paths[0]
         try:
-            self._dataset = ds.dataset(self._paths, format="parquet", partitioning="hive")
-            fragments = list(self._dataset.get_fragments())
+            self._dataset, fragments = open_dataset(self._paths, "parquet")
             names = self._dataset.schema.names
         except Exception as error:
             raise ValueError(_unreadable(where, error)) from error
@@ -241,6 +238,14 @@ def parquet(path, target, features=None, weight=None) -> ParquetSource:
     500
     """
     return ParquetSource(path, target, features, weight)
+
+
+def open_dataset(files: list[str], format: str) -> tuple[Any, list[Any]]:
+    """Files as one Arrow dataset, and its part in each file."""
+    import pyarrow.dataset as ds
+
+    dataset = ds.dataset(files, format=format, partitioning="hive")
+    return dataset, list(dataset.get_fragments())
 
 
 def find_files(path) -> list[str]:

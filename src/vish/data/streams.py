@@ -1,7 +1,7 @@
 """Rows that come in batches of any size, cut anew into the fixed chunks of the library."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,7 +51,8 @@ def _join(parts: list[Batch]) -> Batch:
 class BatchSource:
     """Rows from a function that starts a fresh iteration over batches each time."""
 
-    n_rows = None
+    n_rows: int | None = None
+    feature_names: Sequence[str] | None = None
 
     def __init__(self, factory: Callable[[], Iterable]) -> None:
         if not callable(factory):

@@ -33,13 +33,14 @@ from vish.data.encodings import (
     target_mean,
 )
 from vish.data.survey import Facts, Survey
+from vish.inference.subset import GOLDEN, mixed
 
 _VERSION = 1
 _FOLDS = 5
 _CODE = re.compile(r"\s*[+-]?0\d")  # 01234 is a code, not a number
 
 
-class Rows(NamedTuple):
+class EncodedRows(NamedTuple):
     """Rows of a table as inputs of a model."""
 
     inputs: np.ndarray  # [n, D]
@@ -308,7 +309,7 @@ class Table(TransformerMixin, BaseEstimator):
         """
         return self.read(X).outside
 
-    def read(self, X, learning: bool = False) -> Rows:
+    def read(self, X, learning: bool = False) -> EncodedRows:
         """Inputs and what is outside; `learning` for rows that a model is fitted to, or forgets."""
         check_is_fitted(self)
         present = set(names_of(X))
@@ -324,7 +325,7 @@ class Table(TransformerMixin, BaseEstimator):
         """Columns as numbers, NaN for gaps; of categories, the places of their levels."""
         return {e.name: e.raw(columns[e.name]) for e in self._encodings}
 
-    def encode(self, raws: dict[str, np.ndarray], learning: bool = False) -> Rows:
+    def encode(self, raws: dict[str, np.ndarray], learning: bool = False) -> EncodedRows:
         """Inputs and what is outside, from the numbers of `raw`."""
         ordered = [raws[encoding.name] for encoding in self._encodings]
         n = len(ordered[0])
@@ -339,7 +340,7 @@ class Table(TransformerMixin, BaseEstimator):
             if beyond.any():
                 by_column[encoding.name] = int(beyond.sum())
                 outside |= beyond
-        return Rows(inputs.T, outside, by_column)
+        return EncodedRows(inputs.T, outside, by_column)
 
     @property
     def used_columns(self) -> list[str]:
@@ -478,16 +479,13 @@ def _pattern(encoding: Encoding, raw: np.ndarray) -> bytes:
 
 
 def _folds(raws: list[np.ndarray]) -> np.ndarray:
-    """A fold for each row, by a hash of what is in it (SplitMix64): rows that are alike share it.
+    """A fold for each row, by a hash of what is in it: rows that are alike share it.
 
     Not by the row's number: a row that is to be forgotten may come from another file.
     """
-    mixed = np.zeros(len(raws[0]), dtype=np.uint64)
-    with np.errstate(over="ignore"):
-        for raw in raws:
-            values = np.where(np.isnan(raw), np.nan, raw + 0.0)  # one NaN, one zero
-            mixed = (mixed ^ values.view(np.uint64)) + np.uint64(0x9E3779B97F4A7C15)
-            for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-                mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-            mixed ^= mixed >> np.uint64(31)
-    return (mixed % np.uint64(_FOLDS)).astype(np.int64)
+    hashes = np.zeros(len(raws[0]), dtype=np.uint64)
+    for raw in raws:
+        values = np.where(np.isnan(raw), np.nan, raw + 0.0)  # one NaN, one zero
+        with np.errstate(over="ignore"):
+            hashes = mixed((hashes ^ values.view(np.uint64)) + np.uint64(GOLDEN))
+    return (hashes % np.uint64(_FOLDS)).astype(np.int64)

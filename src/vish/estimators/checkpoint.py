@@ -10,16 +10,32 @@ import os
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from vish.estimators.modelstate import describe, plain, plain_parameters, restore
 from vish.inference.ascent import Stage
 from vish.inference.gaussian import GaussianModel
 from vish.inference.passes import GROUP_ROWS
-from vish.inference.sources import ArraySource
+from vish.inference.sources import ArraySource, RowSource
 from vish.modelfile import ModelFileError, read_model, write_model
 from vish.sphere.threads import CHUNK_ROWS
 
 EVERY_ROWS = 4_194_304
+
+
+def refuse_checkpoint(path: Any) -> None:
+    """Sites, unlike sums, cannot be taken up half way."""
+    if path is not None:
+        raise ValueError("checkpoints exist for the Gaussian family only: leave it out")
+
+
+def asked_of(estimator: BaseEstimator) -> dict[str, Any]:
+    """All parameters of an estimator that change the result, as plain values."""
+    parameters = plain_parameters(estimator)
+    for name in ("n_jobs", "verbose"):
+        parameters.pop(name)
+    asked = {name: repr(getattr(estimator, name)) for name in ("kernel", "likelihood")}
+    return asked | {"parameters": parameters}
 
 
 class Checkpoint:
@@ -28,27 +44,22 @@ class Checkpoint:
     Parameters
     ----------
     path : str or path
-    estimator
-        Its parameters, and the source's rows as far as they can be told, are the fit's
-        identity.
+    asked : dict
+        What was asked for (`asked_of`): with the source's rows, as far as they can be told, the
+        fit's identity.
     source : RowSource
     rows : int
         Between two writings; rounded up to whole groups of chunks.
     """
 
-    def __init__(self, path: Any, estimator: Any, source: Any, rows: int | None = None) -> None:
+    def __init__(
+        self, path: Any, asked: dict[str, Any], source: RowSource, rows: int | None = None
+    ) -> None:
         rows = EVERY_ROWS if rows is None else rows
         if rows < 1:
             raise ValueError(f"checkpoint_rows is {rows}: give at least 1")
         self.path, self.every = path, -(-rows // GROUP_ROWS)
-        identity = {
-            "parameters": {
-                name: value
-                for name, value in plain_parameters(estimator).items()
-                if name not in ("n_jobs", "verbose")  # they change nothing in the result
-            },
-            "kernel": repr(estimator.kernel),
-            "likelihood": repr(estimator.likelihood),
+        identity = asked | {
             "rows": source.n_rows,
             "inputs": source.n_inputs,
             "source": _fingerprint(source),

@@ -1,9 +1,15 @@
-"""Labels of classes, and their weights, checked at the door."""
+"""Classes, checked at the door: their labels, weights and likelihood."""
 
 import numbers
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from vish.inference.classes import Classes
+from vish.inference.passes import total
+from vish.inference.sources import RowSource
+from vish.likelihoods import Bernoulli, Softmax
 
 
 def check_labels(y: Any) -> None:
@@ -53,3 +59,38 @@ def weights_of_classes(given: Any, classes: np.ndarray, counts: np.ndarray) -> n
             "labels as they are in y"
         )
     return np.array([float(given.get(label, 1.0)) for label in labels])
+
+
+def classes_of_source(
+    source: RowSource, class_weight: Any, progress: Callable[[int], None]
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """The classes of a source, by reading its target, and the weights asked for."""
+    found = total(source, Classes.of_chunk, 1, progress)
+    if found is None:
+        raise ValueError("the source has no rows: give at least two, of different classes")
+    labels = sorted(found.counts)
+    counts, classes = np.array([found.counts[label] for label in labels]), np.array(labels)
+    if classes.dtype == float and (classes == np.rint(classes)).all():
+        classes = classes.astype(int)  # sources give numbers as floats
+    if len(classes) < 2:
+        raise ValueError(
+            f"the target holds one class only, {classes[0]!r}: a classifier needs at least two"
+        )
+    weights = weights_of_classes(class_weight, classes, counts)
+    if weights is not None and (weights > 0).sum() < 2:
+        raise ValueError("class_weight leaves less than two classes: a classifier needs two")
+    return classes, weights
+
+
+def likelihood_of_classes(given: Any, n_classes: int) -> Bernoulli | Softmax:
+    """The likelihood as given, if it is one of so many classes, or the usual one."""
+    if given is None:
+        return Bernoulli() if n_classes == 2 else Softmax(n_classes)
+    two = isinstance(given, Bernoulli) and n_classes == 2
+    several = isinstance(given, Softmax) and given.n_classes == n_classes
+    if not (two or several):
+        raise ValueError(
+            f"likelihood is {given!r}, but y holds {n_classes} classes: give "
+            f"Bernoulli() for two classes or Softmax({n_classes})"
+        )
+    return given

@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from vish.estimators.scaling import centre_and_scale
 from vish.inference.sites import SiteModel
 from vish.inference.sources import ArraySource
+from vish.likelihoods import Bernoulli, Softmax
 
 _ALLOWED = 0.02  # of accuracy, below the linear rival
 _MOST_ROWS = 5_000
@@ -22,8 +23,9 @@ def warn_if_below_linear(model: SiteModel, source: ArraySource) -> None:
     """
     X, y = source.X[:_MOST_ROWS], source.y[:_MOST_ROWS, 0].astype(int)
     omega = np.ones(len(y)) if source.weights is None else source.weights[:_MOST_ROWS]
-    moments = model.latent(X)
-    p = model.likelihood.probabilities(moments.mean, moments.variance)
+    moments, likelihood = model.latent(X), model.likelihood
+    assert isinstance(likelihood, Bernoulli | Softmax)
+    p = likelihood.probabilities(moments.mean, moments.variance)
     guesses = _linear_guesses(X, y, omega, p.shape[1])
     ours, linear = (np.average(g == y, weights=omega) for g in (p.argmax(axis=1), guesses))
     if ours < linear - _ALLOWED:

@@ -1,7 +1,6 @@
 """Neighbours in an estimator: rows collected in a fit, added, taken away and merged."""
 
 import numbers
-from dataclasses import replace
 from typing import Any
 
 from vish.inference.gaussian import GaussianModel
@@ -54,12 +53,19 @@ def with_neighbors(
     return model
 
 
-def rows_of(model: GaussianModel, source: RowSource, n_jobs: int | None) -> Local | None:
-    """Rows of a source, as the model would keep them."""
-    return None if model.local is None else model.local.of_source(source, n_jobs)
+def with_rows(model: GaussianModel, source: RowSource, n_jobs: int | None) -> Local | None:
+    """The rows that a model keeps, and those of a source."""
+    local = model.local
+    return None if local is None else local + local.of_source(source, n_jobs)
 
 
-def added(first: GaussianModel, second: GaussianModel) -> Local | None:
+def without_rows(model: GaussianModel, source: RowSource, n_jobs: int | None) -> Local | None:
+    """The rows that a model keeps, but for those of a source."""
+    local = model.local
+    return None if local is None else local.without(local.of_source(source, n_jobs))
+
+
+def rows_of_both(first: GaussianModel, second: GaussianModel) -> Local | None:
     """The rows that two models keep."""
     if first.local is None and second.local is None:
         return None
@@ -71,16 +77,12 @@ def added(first: GaussianModel, second: GaussianModel) -> Local | None:
     return first.local + second.local
 
 
-def relearned(model: GaussianModel, estimator: Any) -> GaussianModel:
-    """Kernel, noise and detail learned again, if anything is learned."""
-    if not estimator.optimize:
-        return model
-    return model.relearned(estimator.max_iter).learned_detail(estimator.n_jobs)
-
-
-def emptied(model: GaussianModel) -> Local | None:
+def no_rows(model: GaussianModel) -> Local | None:
     return None if model.local is None else model.local.emptied()
 
 
-def with_rows(model: GaussianModel, statistics: Any, local: Local | None) -> GaussianModel:
-    return replace(model, statistics=statistics, local=local)
+def tail_of(model: Any) -> str:
+    """The tail that a model has."""
+    if getattr(model, "local", None) is not None:
+        return "neighbors"
+    return "truncated" if model.truncated else "variational"

@@ -4,6 +4,7 @@ from dataclasses import asdict, fields
 from typing import Any, get_type_hints
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from vish import likelihoods
 from vish.estimators.localstate import describe_local, restore_local
@@ -27,7 +28,8 @@ from vish.estimators.modelchecks import (
 )
 from vish.inference.ascent import Stage
 from vish.inference.gaussian import GaussianModel
-from vish.inference.sites import SiteModel, Sites
+from vish.inference.site_reading import Sites
+from vish.inference.sites import SiteModel
 from vish.inference.statistics import Geometry, Statistics
 from vish.kernels.storage import from_dict
 from vish.modelfile import refusing
@@ -190,7 +192,7 @@ def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def plain_parameters(estimator: Any) -> dict[str, Any]:
+def plain_parameters(estimator: BaseEstimator) -> dict[str, Any]:
     """Parameters that are plain values; kernel and likelihood are in the fitted state."""
     kept = {}
     for name, value in estimator.get_params(deep=False).items():

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from vish.inference.gaussian import GaussianModel
 from vish.likelihoods import Gaussian
@@ -35,7 +35,7 @@ class Observation:
         learned = replace(given, noise=self._geometry.noise, variance=variance)
         return learned if given.warp is None else replace(learned, warp=self._geometry.warp)
 
-    def _to_y(self, z):
+    def to_y(self, z):
         """Observations from standardised, warped ones, by target.  [..., T] -> [..., T]"""
         geometry = self._geometry
         y = z if geometry.warp is None else geometry.warp.inverse(z)
@@ -46,9 +46,9 @@ class Observation:
         geometry = self._geometry
         if geometry.warp is None:
             if not with_std:
-                return self._to_y(self.model.latent(X, False, n_jobs).mean), None
+                return self.to_y(self.model.latent(X, False, n_jobs).mean), None
             mean, variance = self.model.observed(X, n_jobs)
-            return self._to_y(mean), geometry.target_scale * np.sqrt(variance)
+            return self.to_y(mean), geometry.target_scale * np.sqrt(variance)
         mean, variance = self.model.observed(X, n_jobs)
         spread = np.sqrt(variance)
         first, second = np.zeros_like(mean), np.zeros_like(mean)
@@ -63,7 +63,13 @@ class Observation:
         """[n, D], [Q] -> [n, T, Q]; a monotone map takes quantiles to quantiles."""
         mean, variance = self.model.observed(X, n_jobs)
         spread = np.sqrt(variance)
-        return np.stack([self._to_y(mean + spread * q) for q in ndtri(levels)], axis=-1)
+        return np.stack([self.to_y(mean + spread * q) for q in ndtri(levels)], axis=-1)
+
+    def probabilities_below(self, X, y, n_jobs):
+        """P(Y <= y) and P(Y < y), which are the same.  [n, D], [n, T] -> [n, T] twice"""
+        mean, variance = self.model.observed(X, n_jobs)
+        below = ndtr((self._geometry.standardise(y).T - mean) / np.sqrt(variance))
+        return below, below
 
     def log_density(self, X, y, n_jobs):
         """[n, D], [n, T] -> [n]"""
@@ -107,9 +113,7 @@ class Observation:
         model = self.model
 
         def function(weights):
-            return lambda X: (
-                shift + scale * (model.posterior.combine(X, weights) + model.equations.mean)
-            )
+            return lambda X: shift + scale * (model.posterior.combine(X, weights) + model.shift)
 
         return [function(weights) for weights in model.posterior.draw_weights(n, rng)]
 
@@ -118,15 +122,15 @@ class Observation:
         model = self.model
         if model.local is None:
             noise = np.sqrt(model.noise_variance_at(X) + model.tail_variance_at(X))
-            mean = model.equations.mean
+            shift = model.shift
         else:
             detail = model.detail(X)
             noise = np.sqrt(detail.variance + detail.noise + model.tail_variance_at(X))
-            mean = model.equations.mean + detail.mean
+            shift = model.shift + detail.mean
         draws = [
-            self._to_y(
+            self.to_y(
                 model.posterior.combine(X, weights)
-                + mean
+                + shift
                 + noise * rng.standard_normal(noise.shape)
             )
             for weights in model.posterior.draw_weights(n, rng)

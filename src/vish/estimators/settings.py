@@ -1,15 +1,103 @@
-"""The parameters of an estimator, checked once at the door."""
+"""The parameters of an estimator: checked at the door, then one typed record for a fit."""
 
 import numbers
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from vish.estimators.local import TAILS, WITHOUT_NEIGHBORS, check_neighbors
 from vish.kernels import Kernel, Matern
 from vish.likelihoods import Gaussian, Likelihood, Warped
 
 _LIKELIHOODS = (Gaussian, Warped, Likelihood, type(None))
+
+
+@dataclass(frozen=True, eq=False)
+class FitSettings:
+    """What a fit is asked to do: parameters that were checked, with defaults filled in.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    likelihood : Gaussian, Warped or Likelihood
+    degree : int or None
+        None where it is to be chosen.
+    max_features : int
+    truncated : bool
+        Whether the kernel is its first degrees.
+    rank : int, None or "auto"
+    relevance : array or None
+        As given; None where it is to be learned, or to be the same for all inputs.
+    scaling : pair of arrays or None
+    optimize : bool
+    n_starts, subset_size : int
+    refine : bool
+    max_iter : int
+    n_jobs : int or None
+    seed : int
+        Of hashes and starts; 0 without a random state, so that fits repeat.
+    feature_names : array or None
+        For what is said of columns.
+    """
+
+    kernel: Kernel
+    likelihood: Any
+    degree: int | None
+    max_features: int
+    truncated: bool
+    rank: int | str | None
+    relevance: np.ndarray | None
+    scaling: tuple[np.ndarray, np.ndarray] | None
+    optimize: bool
+    n_starts: int
+    subset_size: int
+    refine: bool
+    max_iter: int
+    n_jobs: int | None
+    seed: int
+    feature_names: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, estimator: Any, likelihood: Any = None) -> "FitSettings":
+        """From parameters that `check_parameters` accepts; draws the seed.
+
+        `likelihood` is the estimator's own by default, or else Gaussian.
+        """
+        given = estimator.likelihood if likelihood is None else likelihood
+        rank, relevance, scaling = estimator.rank, estimator.relevance, estimator.scaling
+        if scaling is not None:
+            centre, scale = (np.asarray(part, dtype=float) for part in scaling)
+            scaling = centre, scale
+        return cls(
+            kernel=Matern(1.5) if estimator.kernel is None else estimator.kernel,
+            likelihood=Gaussian() if given is None else given,
+            degree=None if estimator.degree == "auto" else int(estimator.degree),
+            max_features=int(estimator.max_features),
+            truncated=estimator.tail != "variational",
+            rank=int(rank) if isinstance(rank, numbers.Integral) else rank,
+            relevance=None if relevance is None else np.asarray(relevance, dtype=float),
+            scaling=scaling,
+            optimize=bool(estimator.optimize),
+            n_starts=int(estimator.n_starts),
+            subset_size=int(estimator.subset_size),
+            refine=bool(estimator.refine),
+            max_iter=int(estimator.max_iter),
+            n_jobs=estimator.n_jobs,
+            seed=_seed(estimator.random_state),
+            feature_names=getattr(estimator, "feature_names_in_", None),
+        )
+
+    @property
+    def learns_relevance(self) -> bool:
+        return self.relevance is None and self.optimize
+
+
+def _seed(random_state: Any) -> int:
+    if random_state is None:
+        return 0
+    return int(check_random_state(random_state).randint(2**31 - 1))
 
 
 def check_parameters(estimator: Any) -> None:
@@ -59,10 +147,6 @@ def _check_scaling(scaling: Any, n_inputs: int) -> None:
             raise ValueError(f"scaling has a {name} of shape {part.shape}: {remedy}")
         if not np.all(np.isfinite(part)):
             raise ValueError(f"scaling has a {name} that is not finite: {remedy}")
-
-
-def kernel_of(estimator: Any) -> Kernel:
-    return Matern(1.5) if estimator.kernel is None else estimator.kernel
 
 
 def _integer(estimator: Any, name: str, least: int, alternative: str = "") -> None:

@@ -2,10 +2,11 @@
 
 Where scaling, relevance and degree are given, only the units of the target are missing before
 the sums can begin. The first rows give provisional ones; the centring of the target is an
-afterthought anyway (DESIGN, section 5), and its scale is a factor of b and of sum omega y^2.
+afterthought anyway (`NormalEquations.centred`), and its scale is a factor of b and of
+sum omega y^2.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -13,17 +14,18 @@ from typing import Any
 
 import numpy as np
 
+from vish.estimators.settings import FitSettings
 from vish.inference.passes import DistributedSource, total
 from vish.inference.sources import ArraySource, Chunk, RowSource
 from vish.inference.statistics import Geometry, Statistics
 from vish.inference.subset import Candidates, Subset, chosen, likely_bound
 
 
-def can_read_once(estimator: Any, likelihood: Any) -> bool:
+def can_read_once(settings: FitSettings) -> bool:
     """Whether nothing that the sums need has to be learned from the rows."""
-    given = estimator.scaling is not None and estimator.relevance is not None
-    plain = likelihood.warp is None and likelihood.noise != "auto"
-    return given and plain and estimator.degree != "auto"
+    given = settings.scaling is not None and settings.relevance is not None
+    plain = settings.likelihood.warp is None and settings.likelihood.noise != "auto"
+    return given and plain and settings.degree is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +49,7 @@ class SubsetAndSums:
 class Opened:
     """A source whose first chunks are here and whose others follow, once."""
 
-    def __init__(self, source: Any, size: int) -> None:
+    def __init__(self, source: RowSource, size: int) -> None:
         self.n_inputs, self.n_rows = source.n_inputs, source.n_rows
         self._chunks = source.chunks()
         self._first: list[Chunk] = []
@@ -76,14 +78,18 @@ class Opened:
 
 
 def read_once(
-    source: RowSource, opened: Opened, geometry: Geometry, size: int, seed: int, n_jobs: Any,
-    progress: Any,
-) -> tuple[Subset, Statistics]:  # fmt: skip
+    source: RowSource,
+    opened: Opened,
+    geometry: Geometry,
+    settings: FitSettings,
+    progress: Callable[[int], None],
+) -> tuple[Subset, Statistics]:
     """The subset and the sums of all rows, in the units of `geometry`."""
+    size, seed = settings.subset_size, settings.seed
     bound = likely_bound(source.n_rows, size)
     rows: Any = source if isinstance(source, DistributedSource) else opened
     function = partial(SubsetAndSums.of_chunk, size, seed, bound, geometry)
-    found = total(rows, function, n_jobs, progress)
+    found = total(rows, function, settings.n_jobs, progress)
     assert found is not None
     candidates = found.candidates
     if candidates.too_few:  # many rows of weight 0: this once, the rows are read again

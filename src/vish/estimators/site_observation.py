@@ -6,7 +6,10 @@ import numpy as np
 
 from vish.inference.posterior import Moments
 from vish.inference.sites import SiteModel
+from vish.likelihoods import Bernoulli, NegativeBinomial, Ordinal, Poisson
 from vish.sphere.threads import map_in_order, row_chunks
+
+_DISCRETE = (Poisson, NegativeBinomial, Bernoulli, Ordinal)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +52,18 @@ class SiteObservation:
 
         return self.model.y_shift + self.model.y_scale * self.by_chunk(of, X, n_jobs)[:, None, :]
 
+    def probabilities_below(self, X, y, n_jobs):
+        """P(Y <= y) and P(Y < y).  [n, D], [n, 1] -> [n, 1] twice"""
+
+        def cdf(mean, variance, y):
+            return self.model.likelihood.cdf(y, mean, variance)
+
+        y = self.model.standardised(y[:, 0])
+        below = self.by_chunk(cdf, X, n_jobs, y)[:, None]
+        if not isinstance(self.model.likelihood, _DISCRETE):
+            return below, below
+        return below, self.by_chunk(cdf, X, n_jobs, np.ceil(y) - 1)[:, None]
+
     def log_density(self, X, y, n_jobs):
         def of(mean, variance, y):
             return self.model.likelihood.log_predictive(y, mean, variance)
@@ -73,13 +88,13 @@ class SiteObservation:
         model = self.model
 
         def function(weights):
-            return lambda X: model.posterior.combine(X, weights) + model.geometry.target_shift
+            return lambda X: model.posterior.combine(X, weights) + model.shift
 
         return [function(weights) for weights in model.posterior.draw_weights(n, rng)]
 
     def draw(self, X, n, rng):
         """Joint draws of observations.  [m, D] -> [m, 1, n]"""
-        tail = self.model.tail
+        tail = self.model.prior.tail
         _, radii = self.model.geometry.projection.project(X)
         f = np.stack([function(X) for function in self.functions(n, rng)], axis=1)  # [m, n, K]
         f = f + np.sqrt(tail) * radii[:, None, None] * rng.standard_normal(f.shape)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from vish.estimators.base import VISHBase
 from vish.estimators.classifier import VISHClassifier
 from vish.estimators.local import TAILS
 from vish.estimators.modelchecks import (
@@ -91,7 +92,7 @@ _PARAMETERS = {
 }
 
 
-def save(estimator: Any, path: Any, extra: dict[str, Any] | None = None) -> None:
+def save(estimator: VISHBase, path: Any, extra: dict[str, Any] | None = None) -> None:
     """Write a fitted estimator to a file, with an extra entry in its header."""
     header, arrays = describe(estimator._model)
     names = getattr(estimator, "feature_names_in_", None)
@@ -170,7 +171,7 @@ def _restored(header: dict[str, Any], model: Any) -> Any:
         setattr(estimator, name, value)
     if header["classes"] is not None:
         estimator.classes_ = np.array(header["classes"])
-    return estimator._restore(model)
+    return estimator._adopt(model)
 
 
 def _check_estimator(header: dict[str, Any], model: Any) -> None:
@@ -224,7 +225,7 @@ def _check_classes(classes: Any, likelihood: Any) -> None:
         raise ValueError("classes are not all text or all numbers, different and in order")
 
 
-def _check_solution(estimator: Any, model: Any) -> None:
+def _check_solution(estimator: VISHBase, model: Any) -> None:
     """Refuse a model whose sums are not of rows, or that does not predict numbers."""
     projection, engine = model.geometry.projection, model.geometry.engine
     gaussian = isinstance(model, GaussianModel)
@@ -243,6 +244,6 @@ def _check_solution(estimator: Any, model: Any) -> None:
         raise ValueError("the model does not predict finite numbers")
 
 
-def _classes(estimator: Any) -> list | None:
+def _classes(estimator: VISHBase) -> list | None:
     classes = getattr(estimator, "classes_", None)
     return None if classes is None else [plain(c) for c in classes.tolist()]

@@ -48,14 +48,14 @@ def converge(
     `fresh` starts from the data; otherwise the sites of the model are taken up: by sums as they
     are, by rows (where those are few) as they follow from its posterior.
     """
-    if model.base is None and has_few_rows(source, model.n_harmonics):
+    if model.base is None and has_few_rows(source, model.prior.n_harmonics):
         assert isinstance(source, ArraySource)
         # What overflows belongs to a step too bold, and its bound tells.
         with blas_threads_for(source.n_rows), np.errstate(over="ignore", invalid="ignore"):
             few = SiteModelByRows.of(model, source, n_jobs, fresh)
             end = _converge(few, source, max_passes, n_jobs, progress, False, tolerance)
             return end._replace(model=end.model.by_sums())
-    with blas_threads_for(model.n_harmonics):
+    with blas_threads_for(model.prior.n_harmonics):
         return _converge(model, source, max_passes, n_jobs, progress, fresh, tolerance)
 
 

@@ -1,7 +1,7 @@
 """The Gaussian model: statistics and hyperparameters, and what follows from them.
 
-Nothing here needs rows: hyperparameters are relearned, rows added and taken away, and the
-posterior solved from the statistics alone.
+Nothing here needs rows: they are added and taken away, and the posterior is solved, from the
+statistics alone.
 """
 
 from dataclasses import dataclass, replace
@@ -9,19 +9,16 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.linalg import block_diag
 
 from vish.inference.evidence import Evidence, evidence
 from vish.inference.local import Local, local_process, places_of
-from vish.inference.objective import NOISE_BOUNDS, log_prior_of_kernel
 from vish.inference.posterior import Moments, Posterior
-from vish.inference.scoring import Slope, average_information, climb
+from vish.inference.prior import Prior
 from vish.inference.statistics import NormalEquations, Statistics
 from vish.neighbors.process import Conditional, LocalProcess
-from vish.sphere.blas import blas_threads_for
 from vish.sphere.threads import map_in_order, row_chunks
 
-_OF_HARMONICS = {"_log_spectrum", "equations", "_evidence", "posterior"}
+_OF_HARMONICS = {"prior", "equations", "_evidence", "posterior"}
 _LARGEST_ROOTS = 20_000_000  # numbers
 _LEAST_ROWS = 3  # any two are on a line
 
@@ -46,28 +43,21 @@ class GaussianModel:
         return self.statistics.geometry
 
     @cached_property
-    def _log_spectrum(self) -> np.ndarray:
-        return self.kernel.log_spectrum_and_gradient(
-            self.geometry.projection.dimension, self.geometry.degree, truncated=self.truncated
-        )[0]
-
-    @property
-    def n_harmonics(self) -> int:
-        """Those with prior variance."""
-        return self.kernel.n_harmonics(self.geometry.projection.dimension, self.geometry.degree)
-
-    @property
-    def tail(self) -> float:
-        """Variance of the prior beyond the degree."""
-        return float(np.exp(self._log_spectrum[-1]))
+    def prior(self) -> Prior:
+        return Prior.of(self.kernel, self.geometry, self.truncated)
 
     @cached_property
     def equations(self) -> NormalEquations:
         return self.statistics.normal_equations.centred()
 
+    @property
+    def shift(self) -> np.ndarray:
+        """Constant part of the functions.  [T]"""
+        return self.equations.mean
+
     @cached_property
     def _evidence(self) -> Evidence:
-        return evidence(self.equations, self._log_spectrum, self.noise)
+        return evidence(self.equations, self.prior.log_spectrum, self.noise)
 
     @property
     def log_evidence(self) -> float:
@@ -77,33 +67,7 @@ class GaussianModel:
 
     @cached_property
     def posterior(self) -> Posterior:
-        return Posterior.of(self.geometry, self._evidence, self.tail)
-
-    def relearned(self, max_iter: int) -> "GaussianModel":
-        """Kernel and noise that maximise the evidence of the statistics."""
-        if not tells_of_noise(self.statistics.n_rows) or self.statistics.weight <= 0:
-            return self
-        degree, dimension = self.geometry.degree, self.geometry.projection.dimension
-        P, T = len(self.kernel.log_parameters), len(self.noise)
-
-        def at(theta: np.ndarray) -> Slope:
-            kernel, noise = self.kernel.with_log_parameters(theta[:P]), np.exp(theta[P:])
-            log_spectrum, jacobian = kernel.log_spectrum_and_gradient(
-                dimension, degree, truncated=self.truncated
-            )
-            result = evidence(self.equations, log_spectrum, noise)
-            prior, slope = log_prior_of_kernel(kernel)
-            gradient = np.append(jacobian.T @ result.d_log_spectrum + slope, result.d_log_noise)
-            chain = block_diag(jacobian, np.eye(T))
-            information = average_information(self.equations, log_spectrum, noise, result)
-            return Slope(result.value + prior, gradient, chain.T @ information @ chain)
-
-        bounds = np.vstack([self.kernel.log_bounds, np.tile(np.log(NOISE_BOUNDS), (T, 1))])
-        start = np.append(self.kernel.log_parameters, np.log(self.noise))
-        with blas_threads_for(len(self.equations.degrees)):
-            theta = climb(at, start, bounds, max_iter)
-        kernel = self.kernel.with_log_parameters(theta[:P])
-        return replace(self, kernel=kernel, noise=np.exp(theta[P:]))
+        return Posterior.of(self.geometry, self._evidence, self.prior.tail)
 
     def with_statistics(self, statistics: Statistics) -> "GaussianModel":
         return replace(self, statistics=statistics)
@@ -135,14 +99,14 @@ class GaussianModel:
     ) -> Moments:
         """Mean and variance of f_L, all of f where no rows are kept.  [n, D] -> [n, T] twice"""
         moments = self.posterior.moments(X, with_variance, n_jobs, noise)
-        return Moments(moments.mean + self.equations.mean, moments.variance)
+        return Moments(moments.mean + self.shift, moments.variance)
 
     @cached_property
     def process(self) -> LocalProcess:
         """The detail, given f_L and the rows kept."""
         if self.local is None:
             raise ValueError("the model keeps no rows")
-        return local_process(self.local, self.posterior, self.equations.mean, self.noise)
+        return local_process(self.local, self.posterior, self.shift, self.noise)
 
     def detail(self, X: np.ndarray, n_jobs: int | None = None) -> Conditional:
         """Mean and variance of h, and variance of the noise.  [n, D] -> [n, T] three times"""
@@ -159,11 +123,13 @@ class GaussianModel:
 
     def learned_detail(self, n_jobs: int | None = None) -> "GaussianModel":
         """The hyperparameters of the detail by rows that are left out."""
-        if self.local is None or self.statistics.weight <= 0:
+        if self.local is None or not len(self.local.rows) or self.statistics.weight <= 0:
             return self
         variance = self.posterior.moments(self.local.first_rows, True, n_jobs).variance
         found = self.local.learned(self.process, variance / self.noise, self._roots_at_rows, n_jobs)
-        return self.with_local(found)
+        model = self.with_local(found)
+        vars(model)["process"] = replace(self.process, detail=found.detail).beside(self.process)
+        return model
 
     def _roots_at_rows(self) -> list[np.ndarray]:
         """Roots of the covariance of f_L between the rows kept, if they fit.  [n, M] each"""
@@ -194,7 +160,8 @@ class GaussianModel:
 
     def tail_variance_at(self, X: np.ndarray, n_jobs: int | None = None) -> np.ndarray | float:
         """Variance of f beyond the degree.  [n, D] -> [n, 1]"""
-        return self.tail * self._radii(X, n_jobs)[:, None] ** 2 if self.tail else 0.0
+        tail = self.prior.tail
+        return tail * self._radii(X, n_jobs)[:, None] ** 2 if tail else 0.0
 
     def observed(self, X: np.ndarray, n_jobs: int | None = None) -> Moments:
         """Mean and variance of a new observation (warped, if there is a warp)."""

@@ -98,6 +98,7 @@ class MappedSource:
     def __init__(self, source: Any, change: Callable[[Chunk], Chunk], n_targets: int) -> None:
         self._source, self._change = source, change
         self.n_inputs, self.n_rows, self.n_targets = source.n_inputs, source.n_rows, n_targets
+        self.feature_names = source.feature_names
         if isinstance(source, DistributedSource):
             self.group_sums = self._group_sums
 

@@ -227,8 +227,7 @@ class Posterior:
         m = self._means(points)
         mean, variance = [], []
         for t, form in enumerate(self._quadratic):
-            pick = np.zeros_like(m)
-            pick[t] = 1.0
+            pick = np.eye(len(m))[:, [t]] * np.ones(m.shape)
             tangent = engine.linear_pull_back(points, self._linear, pick)
             mean.append(_ambient(geometry, points, tangent, m[t]))
             v, v_gradient = engine.pull_back(

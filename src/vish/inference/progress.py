@@ -72,7 +72,7 @@ def progress(verbose: int) -> Iterator[Progress]:
     from rich.progress import Progress as RichProgress
     from rich.table import Column
 
-    class Rows(ProgressColumn):
+    class RowSpeed(ProgressColumn):
         """Rows done of all rows, and how many a second."""
 
         def render(self, task):
@@ -87,7 +87,7 @@ def progress(verbose: int) -> Iterator[Progress]:
         SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(bar_width=10),
-        Rows(table_column=Column(no_wrap=True)),
+        RowSpeed(table_column=Column(no_wrap=True)),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )

@@ -18,63 +18,18 @@ falls. Several latent functions have statistics of their own.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
 from vish.inference.evidence import Factor
-from vish.inference.objective import bounds_of_kernel, log_prior_of_kernel
 from vish.inference.passes import total as total_of
 from vish.inference.posterior import Moments, Posterior
-from vish.inference.sources import ArraySource, Chunk, RowSource
+from vish.inference.prior import Prior
+from vish.inference.site_reading import Pass, SiteReader, Sites, whole_pass
+from vish.inference.sources import RowSource
 from vish.inference.statistics import Geometry
 from vish.likelihoods import Likelihood
-
-_LEAST_PRECISION = 1e-10  # of a pseudo-observation, so that its target can be written down
-
-
-@dataclass(frozen=True, eq=False)
-class Sites:
-    """Sums of the sites of all rows: for each latent function, what stands for G and b."""
-
-    moments: np.ndarray  # [K, engine.size]
-    cross: np.ndarray  # b, [K, M], in the basis of harmonics
-
-    @classmethod
-    def zero(cls, geometry: Geometry, n_latents: int) -> "Sites":
-        engine = geometry.engine
-        return cls(np.zeros((n_latents, engine.size)), np.zeros((n_latents, engine.n_harmonics)))
-
-    def __add__(self, other: "Sites") -> "Sites":
-        return Sites(self.moments + other.moments, self.cross + other.cross)
-
-    def __mul__(self, factor: float) -> "Sites":
-        return Sites(factor * self.moments, factor * self.cross)
-
-    def towards(self, other: "Sites", step: float) -> "Sites":
-        """(1 - step) self + step other."""
-        return Sites(
-            self.moments + step * (other.moments - self.moments),
-            self.cross + step * (other.cross - self.cross),
-        )
-
-
-class Pass(NamedTuple):
-    """What one reading of the rows gives at the current posterior."""
-
-    sites: Any  # `Sites`, or those of single rows
-    expected: float  # sum omega E log p
-    weight: float
-    n_rows: int
-
-    def __add__(self, other: "Pass") -> "Pass":  # type: ignore[override]
-        return Pass(
-            self.sites + other.sites,
-            self.expected + other.expected,
-            self.weight + other.weight,
-            self.n_rows + other.n_rows,
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,19 +54,13 @@ class SiteModel:
         return (y - self.y_shift) / self.y_scale
 
     @cached_property
-    def log_spectrum(self) -> np.ndarray:
-        return self.kernel.log_spectrum_and_gradient(
-            self.geometry.projection.dimension, self.geometry.degree, truncated=self.truncated
-        )[0]
+    def prior(self) -> Prior:
+        return Prior.of(self.kernel, self.geometry, self.truncated)
 
     @property
-    def n_harmonics(self) -> int:
-        """Those with prior variance."""
-        return self.kernel.n_harmonics(self.geometry.projection.dimension, self.geometry.degree)
-
-    @property
-    def tail(self) -> float:
-        return float(np.exp(self.log_spectrum[-1]))
+    def shift(self) -> np.ndarray:
+        """Constant part of the latent functions.  [K]"""
+        return self.geometry.target_shift
 
     @cached_property
     def total(self) -> Sites:
@@ -123,7 +72,7 @@ class SiteModel:
 
     @cached_property
     def scales(self) -> np.ndarray:
-        return np.sqrt(np.exp(self.log_spectrum[:-1]))[self.degrees]
+        return self.prior.scales(self.degrees)
 
     @cached_property
     def grams(self) -> list[np.ndarray]:
@@ -144,7 +93,7 @@ class SiteModel:
     def posterior(self) -> Posterior:
         factors, whitened = self._solved
         means = self.scales[:, None] * whitened
-        return Posterior(self.geometry, means, tuple(f.root for f in factors), self.tail)
+        return Posterior(self.geometry, means, tuple(f.root for f in factors), self.prior.tail)
 
     @cached_property
     def divergence(self) -> float:
@@ -204,7 +153,7 @@ class SiteModel:
         """
         X = self.geometry.projection.moved_in(X)
         moments = self.posterior.moments(X, with_variance, n_jobs)
-        return Moments(moments.mean + self.geometry.target_shift, moments.variance)
+        return Moments(moments.mean + self.shift, moments.variance)
 
     def read(self, source: RowSource, n_jobs: int | None, progress: Callable[[int], None]) -> Pass:
         """One pass: the next sites of all rows, and the expected log density."""
@@ -220,186 +169,3 @@ class SiteModel:
         """The sites to start from, by the data alone."""
         reader = SiteReader(self.geometry, self.likelihood, None, self.y_shift, self.y_scale)
         return whole_pass(self.geometry, total_of(source, reader, n_jobs, progress))
-
-
-@dataclass(frozen=True, eq=False)
-class SiteReader:
-    """What a pass computes of a chunk: the sites at a posterior, or (None) the first ones.
-
-    It carries no more than a worker needs: the posterior, not the rows.
-    """
-
-    geometry: Geometry
-    likelihood: Likelihood
-    posterior: Posterior | None
-    y_shift: float
-    y_scale: float
-
-    def __call__(self, chunk: Chunk) -> Pass:
-        y, offset = (chunk.y[:, 0] - self.y_shift) / self.y_scale, self.geometry.target_shift
-        if self.posterior is None:
-            return sum_sites(self.geometry, chunk, first_sites(self.likelihood, y, offset))
-        moments = self.posterior.moments_of_chunk(chunk.X)
-        found, expected = next_sites(self.likelihood, y, offset, moments)
-        return sum_sites(self.geometry, chunk, found, expected)
-
-
-@dataclass(frozen=True, eq=False)
-class RowSites:
-    """The site of every row, for each latent function."""
-
-    precision: np.ndarray  # h, [n, K]
-    natural: np.ndarray  # h m + g, [n, K]
-
-    def __mul__(self, factor: float) -> "RowSites":
-        return RowSites(factor * self.precision, factor * self.natural)
-
-    def towards(self, other: "RowSites", step: float) -> "RowSites":
-        """(1 - step) self + step other."""
-        return RowSites(
-            self.precision + step * (other.precision - self.precision),
-            self.natural + step * (other.natural - self.natural),
-        )
-
-
-def first_sites(likelihood: Likelihood, y: np.ndarray, offset: np.ndarray) -> RowSites:
-    """The sites to start from, by the data alone."""
-    h, target = likelihood.start(y, offset)
-    return RowSites(h, h * (target - offset))
-
-
-def next_sites(
-    likelihood: Likelihood, y: np.ndarray, offset: np.ndarray, moments: Moments
-) -> tuple[RowSites, np.ndarray]:
-    """The sites at mean (without its constant) and variance of f, and E log p.  -> .., [n]"""
-    mean, variance = moments
-    value, g, h = likelihood.expectations(y, mean + offset, variance)
-    h = np.maximum(h, 0.0)
-    return RowSites(h, h * mean + g), value
-
-
-def whole_pass(geometry: Geometry, result: Pass | None) -> Pass:
-    """The sum of all chunks, with b in the basis of harmonics."""
-    if result is None:
-        raise ValueError("no rows: give at least one")
-    cross = geometry.engine.cross(result.sites.cross.T).T
-    return result._replace(sites=Sites(result.sites.moments, cross))
-
-
-def sum_sites(
-    geometry: Geometry, chunk: Chunk, found: RowSites, expected: np.ndarray | float = 0.0
-) -> Pass:
-    """The sums over the rows of a chunk; b not yet in the basis of harmonics."""
-    points, radii = geometry.projection.project_chunk(chunk.X)
-    omega = np.ones(len(radii)) if chunk.weights is None else chunk.weights
-    moments, cross = [], []
-    for h, natural in zip(found.precision.T, found.natural.T, strict=True):
-        weights, targets = omega * h * radii**2, omega * natural * radii
-        sums, b = geometry.engine.accumulate(points, weights, targets[None])
-        moments.append(sums)
-        cross.append(b[:, 0])
-    sites = Sites(np.array(moments), np.array(cross))
-    return Pass(sites, float(np.sum(omega * expected)), float(omega.sum()), len(radii))
-
-
-@dataclass(frozen=True, eq=False)
-class PseudoRows:
-    """The sites of rows as a weighted regression with noise 1: a change of chunks.
-
-    Targets are those of the processes, without their constants. Several latent functions
-    share the mean of their precisions, which is exact for one; their targets are scaled so that
-    the noise is 1 for each of them.
-    """
-
-    likelihood: Likelihood
-    offset: np.ndarray
-    posterior: Posterior | None  # None: the first sites
-    y_shift: float
-    y_scale: float
-
-    @classmethod
-    def of(cls, model: SiteModel, first: bool = False) -> "PseudoRows":
-        posterior = None if first else model.posterior
-        offset = model.geometry.target_shift
-        return cls(model.likelihood, offset, posterior, model.y_shift, model.y_scale)
-
-    def __call__(self, chunk: Chunk) -> Chunk:
-        y = (chunk.y[:, 0] - self.y_shift) / self.y_scale
-        if self.posterior is None:
-            found = first_sites(self.likelihood, y, self.offset)
-        else:
-            moments = self.posterior.moments_of_chunk(chunk.X)
-            found, _ = next_sites(self.likelihood, y, self.offset, moments)
-        kept = self.likelihood.guides
-        h = np.maximum(found.precision[:, :kept], _LEAST_PRECISION)
-        shared = h.mean(axis=1, keepdims=True)
-        omega = 1.0 if chunk.weights is None else chunk.weights
-        targets = found.natural[:, :kept] / np.sqrt(h * shared)
-        return chunk._replace(y=targets, weights=omega * shared[:, 0])
-
-
-def pseudo_rows(model: SiteModel, source: ArraySource, first: bool = False) -> ArraySource:
-    """`PseudoRows` of rows in memory."""
-    change = PseudoRows.of(model, first)
-    chunks = [change(chunk) for chunk in source.chunks()]
-    targets, weights = (np.concatenate([c[i] for c in chunks]) for i in (2, 3))
-    return ArraySource(source.X, targets, weights)
-
-
-def relearned_kernel(model: SiteModel, max_iter: int) -> SiteModel:
-    """Kernel parameters that maximise the evidence of the pseudo-data, the sites held fixed.
-
-    At the fixed point of the sites its gradient is that of the bound itself.
-    """
-    geometry, grams = model.geometry, model.grams
-    size = max(1.0, float(sum(abs(geometry.engine.total_weight(g)) for g in grams)))
-
-    def objective(theta: np.ndarray) -> tuple[float, np.ndarray]:
-        kernel = model.kernel.with_log_parameters(theta)
-        values, jacobian = kernel.log_spectrum_and_gradient(
-            geometry.projection.dimension, geometry.degree, truncated=model.truncated
-        )
-        scales = np.sqrt(np.exp(values[:-1]))[model.degrees]
-        value, slope = log_prior_of_kernel(kernel)
-        by_level = np.zeros(len(values))
-        for gram, b in zip(grams, model.total.cross, strict=True):
-            factor = Factor.of(gram, scales, 1.0)
-            z = factor.solve(scales * b)
-            value += (scales * b) @ z / 2 - factor.log_determinant / 2
-            terms = (z**2 + factor.inverse_diagonal - 1) / 2
-            by_level[:-1] += np.bincount(model.degrees, terms, len(values) - 1)
-            tail = np.exp(values[-1]) * model.geometry.engine.total_weight(gram) / 2
-            value, by_level[-1] = value - tail, by_level[-1] - tail
-        return -value / size, -(jacobian.T @ by_level + slope) / size
-
-    bounds = bounds_of_kernel(model.kernel, latent=True)
-    start = np.clip(model.kernel.log_parameters, *bounds.T)
-    outcome = minimize(
-        objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": max_iter}
-    )
-    return replace(model, kernel=model.kernel.with_log_parameters(outcome.x))
-
-
-def relearned_likelihood(model: SiteModel, source: ArraySource, max_iter: int) -> SiteModel:
-    """Parameters of the likelihood that maximise the expected log density, q held fixed."""
-    if not len(model.likelihood.parameters):
-        return model
-    y = model.standardised(source.y[:, 0])
-    mean, variance = model.latent(source.X)
-    omega = np.ones(len(y)) if source.weights is None else source.weights
-    bounds = model.likelihood.bounds
-
-    def objective(theta: np.ndarray) -> float:
-        likelihood = model.likelihood.with_parameters(theta)
-        return -float(omega @ likelihood.expectations(y, mean, variance).value) / omega.sum()
-
-    start = np.clip(model.likelihood.parameters, *bounds.T)
-    outcome = minimize(
-        objective,
-        start,
-        jac="3-point",
-        method="L-BFGS-B",
-        bounds=bounds,
-        options={"maxiter": max_iter},
-    )
-    return replace(model, likelihood=model.likelihood.with_parameters(outcome.x))

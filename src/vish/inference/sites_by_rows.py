@@ -1,6 +1,6 @@
 r"""The same q by the kernel matrix of the rows: cheaper where they are fewer than harmonics.
 
-With the prior covariance K of f at the rows (`vish.inference.solution_by_rows`), sites of precision
+With the prior covariance K of f at the rows (`vish.inference.row_kernel`), sites of precision
 h and first natural parameter b, and W = sqrt(omega h), everything follows from B = I + W K W:
 
 .. math:: S = W B^{-1} W, \quad \alpha = (I - S K)\, b, \quad m = K \alpha, \quad
@@ -16,23 +16,22 @@ import numpy as np
 
 from vish.inference.evidence import Factor
 from vish.inference.posterior import Moments
-from vish.inference.sites import (
+from vish.inference.row_kernel import RowKernel
+from vish.inference.site_reading import (
     Pass,
     RowSites,
-    SiteModel,
     first_sites,
     next_sites,
     sum_sites,
     whole_pass,
 )
+from vish.inference.sites import SiteModel
 from vish.inference.sources import ArraySource, Chunk
 from vish.likelihoods import Likelihood
-from vish.sphere.levels import log_level_sizes
-from vish.sphere.zonal_sums import cosines_of_pairs, zonal_values
 
 
 @dataclass(frozen=True, eq=False)
-class Prior:
+class PriorAtRows:
     """Rows, and the prior of f at them."""
 
     source: ArraySource
@@ -41,15 +40,12 @@ class Prior:
     rest: np.ndarray  # variance beyond them, [n]
 
     @classmethod
-    def of(cls, model: SiteModel, source: ArraySource, n_jobs: int | None) -> "Prior":
-        geometry = model.geometry
-        d, L = geometry.projection.dimension, geometry.degree
-        points, radii = geometry.projection.project_chunk(source.X)
-        levels = np.exp(model.log_spectrum[:-1] + log_level_sizes(d, L))
-        kernel = zonal_values(cosines_of_pairs(points), levels, d, n_jobs)
-        kernel *= radii[:, None] * radii
+    def of(cls, model: SiteModel, source: ArraySource, n_jobs: int | None) -> "PriorAtRows":
+        rows = RowKernel(model.geometry, model.prior.log_spectrum, source.X, n_jobs)
+        _, radii = rows.projected
+        kernel = rows.on_sphere * (radii[:, None] * radii)
         weights = np.ones(len(radii)) if source.weights is None else source.weights
-        return cls(source, np.asarray(weights, dtype=float), kernel, model.tail * radii**2)
+        return cls(source, np.asarray(weights, dtype=float), kernel, rows.tail * radii**2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +53,7 @@ class SiteModelByRows:
     """A Gaussian q over f at some rows, given by a site for each. See `SiteModel`."""
 
     model: SiteModel  # what it stands for; its sites do not count
-    prior: Prior
+    prior: PriorAtRows
     sites: RowSites
 
     @classmethod
@@ -71,7 +67,7 @@ class SiteModelByRows:
         else:
             moments = model.posterior.moments(source.X, n_jobs=n_jobs)
             sites, _ = next_sites(model.likelihood, y, offset, moments)
-        return cls(model, Prior.of(model, source, n_jobs), sites)
+        return cls(model, PriorAtRows.of(model, source, n_jobs), sites)
 
     def by_sums(self) -> SiteModel:
         """The model with the sums of these sites."""

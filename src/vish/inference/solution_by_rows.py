@@ -1,10 +1,10 @@
 r"""The same evidence from the kernel matrix of the rows: cheaper where they are few.
 
-By the addition theorem the harmonics of a degree sum up to a zonal function, so that the prior
-covariance of the rows is :math:`K_{ij} = \rho_i \rho_j \sum_l a_l N_l P_l(\xi_i \cdot \xi_j)`,
-with :math:`\rho = r` for constant noise and 1 for radial. With C = K + tau2 / omega,
-:math:`\alpha = C^{-1} y` and :math:`A = (\alpha \alpha^\top - C^{-1}) / 2`, a change of K
-changes the evidence by the sum of A dK. No harmonic is ever evaluated.
+The prior covariance of the rows is :math:`K_{ij} = \rho_i \rho_j k_{ij}`, with k that of
+`vish.inference.row_kernel` and :math:`\rho = r` for constant noise and 1 for radial. With
+C = K + tau2 / omega, :math:`\alpha = C^{-1} y` and
+:math:`A = (\alpha \alpha^\top - C^{-1}) / 2`, a change of K changes the evidence by the sum of
+A dK.
 """
 
 from collections.abc import Iterable
@@ -15,15 +15,10 @@ import numpy as np
 
 from vish.inference.evidence import Factor
 from vish.inference.posterior import Moments
+from vish.inference.row_kernel import RowKernel
 from vish.inference.sources import ArraySource
 from vish.inference.statistics import Geometry
-from vish.sphere.levels import log_level_sizes
-from vish.sphere.zonal_sums import (
-    cosines_of_pairs,
-    zonal_moments,
-    zonal_slopes,
-    zonal_values,
-)
+from vish.sphere.zonal_sums import zonal_moments, zonal_slopes
 
 _BLOCK = 2048  # new rows at a time
 
@@ -63,9 +58,8 @@ class SolutionByRows:
         return np.ones(rows.n_rows) if rows.weights is None else np.asarray(rows.weights, float)
 
     @cached_property
-    def _projected(self) -> tuple[np.ndarray, np.ndarray]:
-        """Directions and radii.  [d, n], [n]"""
-        return self.geometry.projection.project_chunk(self._rows.X)
+    def _prior(self) -> RowKernel:
+        return RowKernel(self.geometry, self.log_spectrum, self._rows.X, self.n_jobs)
 
     @property
     def _radial(self) -> bool:
@@ -74,7 +68,7 @@ class SolutionByRows:
     @cached_property
     def _lengths(self) -> np.ndarray:
         """rho.  [n]"""
-        radii = self._projected[1]
+        radii = self._prior.projected[1]
         return np.ones_like(radii) if self._radial else radii
 
     @cached_property
@@ -86,30 +80,16 @@ class SolutionByRows:
     def _targets(self) -> np.ndarray:
         """y, or y / r.  [T, n]"""
         y = self.geometry.standardise(self._rows.y)
-        return y / self._projected[1] if self._radial else y
+        return y / self._prior.projected[1] if self._radial else y
 
-    @cached_property
-    def _level_variances(self) -> np.ndarray:
-        """a_l N_l.  [L+1]"""
-        sizes = log_level_sizes(self.geometry.projection.dimension, self.geometry.degree)
-        return np.exp(self.log_spectrum[:-1] + sizes)
+    @property
+    def _kernel(self) -> np.ndarray:
+        """Without rho.  [n, n]"""
+        return self._prior.on_sphere
 
     @property
     def tail(self) -> float:
-        return float(np.exp(self.log_spectrum[-1]))
-
-    @cached_property
-    def _cosines(self) -> np.ndarray:
-        return cosines_of_pairs(self._projected[0])
-
-    def _zonal(self, cosines: np.ndarray) -> np.ndarray:
-        dimension = self.geometry.projection.dimension
-        return zonal_values(cosines, self._level_variances, dimension, self.n_jobs)
-
-    @cached_property
-    def _kernel(self) -> np.ndarray:
-        """Without rho.  [n, n]"""
-        return self._zonal(self._cosines)
+        return self._prior.tail
 
     # ---- the solution
 
@@ -149,7 +129,7 @@ class SolutionByRows:
 
     @cached_property
     def value(self) -> float:
-        y, log_radii = self._targets, np.log(self._projected[1])
+        y, log_radii = self._targets, np.log(self._prior.projected[1])
         value = float(np.sum(self._weights * self.geometry.log_slope(self._rows.y)))
         if self._radial:
             value -= len(y) * float(self._weights @ log_radii)
@@ -172,9 +152,13 @@ class SolutionByRows:
         """dE / d log a_l, and of the tail.  [L+2]"""
         geometry = self.geometry
         sums = zonal_moments(
-            self._cosines, self._slopes, geometry.degree, geometry.projection.dimension, self.n_jobs
+            self._prior.cosines,
+            self._slopes,
+            geometry.degree,
+            geometry.projection.dimension,
+            self.n_jobs,
         )
-        return np.append(self._level_variances * sums, -self._price_of_tail.sum())
+        return np.append(self._prior.level_variances * sums, -self._price_of_tail.sum())
 
     @cached_property
     def d_log_noise(self) -> np.ndarray:
@@ -187,12 +171,12 @@ class SolutionByRows:
     def relevance_gradient(self) -> np.ndarray:
         """dE / d relevance. -> shape of the relevance"""
         geometry = self.geometry
-        points, r = self._projected
+        points, r = self._prior.projected
         d = geometry.projection.dimension
-        slopes = zonal_slopes(self._cosines, self._level_variances, d, self.n_jobs)
+        slopes = zonal_slopes(self._prior.cosines, self._prior.level_variances, d, self.n_jobs)
         slopes *= self._slopes
         tangent = 2 * (points @ slopes) / r
-        along = np.einsum("ij,ij->i", slopes, self._cosines)
+        along = np.einsum("ij,ij->i", slopes, self._prior.cosines)
         radial = -2 * along / r
         if self._radial:
             radial += np.einsum("tn,tn->n", self._alphas, self._targets) / r
@@ -211,11 +195,10 @@ class SolutionByRows:
         return Moments(mean, variance)
 
     def _moments_by_block(self, X: np.ndarray, with_variance: bool) -> Iterable[Moments]:
-        points, _ = self._projected
-        prior = float(self._level_variances.sum()) + self.tail
+        prior = float(self._prior.level_variances.sum()) + self.tail
         for start in range(0, max(1, len(X)), _BLOCK):
             new, r = self.geometry.projection.project_chunk(X[start : start + _BLOCK])
-            kernel = self._zonal(np.ascontiguousarray(new.T @ points))  # [m, n]
+            kernel = self._prior.between(new)  # [m, n]
             mean = r[:, None] * (kernel @ self._alphas.T)
             variance = np.empty_like(mean)
             if with_variance:

@@ -5,7 +5,7 @@ A source yields its rows as fixed chunks, cut by global row number alone: rows 0
 source and the number of threads.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -30,6 +30,14 @@ class RowSource(Protocol):
     def n_inputs(self) -> int: ...
 
     @property
+    def n_targets(self) -> int: ...
+
+    @property
+    def feature_names(self) -> Sequence[str] | None:
+        """Names of the inputs; None where they have none."""
+        ...
+
+    @property
     def n_rows(self) -> int | None:
         """None when unknown before reading."""
         ...
@@ -46,6 +54,7 @@ class ArraySource:
     X: np.ndarray  # [N, D]
     y: np.ndarray  # [N, T]
     weights: np.ndarray | None = None  # [N]
+    feature_names: Sequence[str] | None = None  # [D]
 
     @property
     def n_inputs(self) -> int:

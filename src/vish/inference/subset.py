@@ -14,6 +14,9 @@ import numpy as np
 from vish.inference.passes import total
 from vish.inference.sources import ArraySource, Chunk, RowSource
 
+GOLDEN = 0x9E3779B97F4A7C15  # 2^64 / golden ratio, odd: what the state of SplitMix64 grows by
+_ROUNDS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
+
 
 @dataclass(frozen=True, eq=False)
 class Subset(ArraySource):
@@ -22,14 +25,23 @@ class Subset(ArraySource):
     n_read: int = 0  # rows of the source
 
 
+def mixed(z: np.ndarray) -> np.ndarray:
+    """SplitMix64's output at a state, a bijection.  [n] of uint64 -> [n]
+
+    Steele, Lea and Flood, Fast splittable pseudorandom number generators, OOPSLA 2014.
+    """
+    with np.errstate(over="ignore"):
+        for shift, factor in _ROUNDS:
+            z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
+    return z ^ (z >> np.uint64(31))
+
+
 def row_hashes(start: int, n: int, seed: int) -> np.ndarray:
-    """A 64-bit hash of (seed, row number) for rows start..start+n-1 (SplitMix64)."""
+    """A 64-bit hash of (seed, row number) for rows start..start+n-1."""
     with np.errstate(over="ignore"):
         z = np.arange(start, start + n, dtype=np.uint64)
-        z += np.uint64((seed * 0x9E3779B97F4A7C15 + 0x9E3779B97F4A7C15) % 2**64)
-        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-            z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
-        return z ^ (z >> np.uint64(31))
+        z += np.uint64((seed + 1) * GOLDEN % 2**64)
+    return mixed(z)
 
 
 def take_subset(
@@ -136,4 +148,4 @@ def _canonical(rows: Candidates, seed: int) -> Subset:
     mixed = np.random.default_rng(seed).permutation(int(first.sum()))
     take = order[first][mixed]
     weights = None if weights is None else weights[mixed]
-    return Subset(rows.X[take], rows.y[take], weights, rows.n_read)
+    return Subset(rows.X[take], rows.y[take], weights, n_read=rows.n_read)

@@ -1,4 +1,4 @@
-"""Zonal kernels on the sphere, known by their spectra (DESIGN, section 4).
+"""Zonal kernels on the sphere, known by their spectra.
 
 A kernel knows no data: for a dimension and a degree it answers with the prior variance
 of every degree, the variance beyond, and their gradients. Kernels are immutable values;

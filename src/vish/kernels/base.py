@@ -1,6 +1,6 @@
 """What every kernel answers: a spectrum, its tail, its values and its parameters.
 
-A zonal kernel on S^{d-1} is a sequence of levels (DESIGN, sections 2 and 4),
+A zonal kernel on S^{d-1} is a sequence of levels,
 
 .. math:: k(\\xi, \\xi') = \\sum_l a_l N(d, l) P_l(\\xi \\cdot \\xi'),
 

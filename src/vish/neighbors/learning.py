@@ -215,16 +215,19 @@ def learn(left_out: LeftOut, n_jobs: int | None = None) -> Detail:
             for noise in _NOISES
         ]
         for which in (_SQUARED, _HEAVY):
-            start = min(grid, key=lambda trial, which=which: trial.loss(which)).detail
-            trials += _refined(some, start, which, distance, n_jobs)
+            trials += _refined(some, _best(grid, which).detail, which, distance, n_jobs)
     compared = [*_good(trials, _SQUARED), *_good(trials, _HEAVY)]
     found = max(compared, key=lambda trial: _with_scale(some, trial)[0])
     return _with_scale(left_out, Trial.of(left_out, found.detail, n_jobs))[1]
 
 
+def _best(trials: list[Trial], which: int) -> Trial:
+    return min(trials, key=lambda trial: trial.loss(which))
+
+
 def _good(trials: list[Trial], which: int) -> list[Trial]:
     """Some of the trials that a loss cannot tell from the best, from the best to the worst."""
-    best = min(trials, key=lambda trial: trial.loss(which))
+    best = _best(trials, which)
     good = [trial for trial in trials if trial.as_good_as(best, which)]
     good.sort(key=lambda trial: trial.loss(which))
     return good[:: -(-len(good) // _COMPARED)]

@@ -26,6 +26,7 @@ from vish.sphere.threads import map_in_order
 
 MOST_LEAVES = 32
 _TINY = 1e-300
+_OF_ROWS = {"sites", "_at_sites"}
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,11 @@ class LocalProcess:
     @cached_property
     def _at_sites(self) -> np.ndarray:
         return self.sites.averaged(self.residuals, self.weights)
+
+    def beside(self, other: "LocalProcess") -> "LocalProcess":
+        """The same with what another process of these rows has already built."""
+        vars(self).update({name: vars(other)[name] for name in _OF_ROWS & set(vars(other))})
+        return self
 
     def prepare(self) -> None:
         """Do now what all threads would otherwise do at their first chunk."""

@@ -18,7 +18,7 @@ class AverageEffect:
     """
 
     def __init__(self, estimator, values, target, n_rows):
-        if not hasattr(estimator, "_observation"):
+        if not hasattr(estimator, "description_"):
             raise TypeError(
                 f"{type(estimator).__name__} cannot say how sure an average is: give a "
                 "VISHRegressor or VISHClassifier, or use "
@@ -69,7 +69,7 @@ class AverageEffect:
         return rows
 
     def _exact(self, columns, grid):
-        observation, n_jobs = self.estimator._observation, self.estimator.n_jobs
+        observation, n_jobs = self.estimator.description_.observation, self.estimator.n_jobs
         mean, variance = np.empty(len(grid)), np.empty(len(grid))
         for i, place in enumerate(grid):
             rows = self._moved(columns, place)
@@ -81,16 +81,17 @@ class AverageEffect:
     def _drawn(self, columns, grid):
         """[draws, g]"""
         rows = np.concatenate([self._moved(columns, place) for place in grid])
-        functions = self.estimator._observation.functions(_DRAWS, np.random.default_rng(0))
+        observation = self.estimator.description_.observation
+        functions = observation.functions(_DRAWS, np.random.default_rng(0))
         return np.array(
             [self._response(f(rows)).reshape(len(grid), -1).mean(axis=1) for f in functions]
         )
 
     def _response(self, f):
         """Latent values in the units of the target.  [n, K] -> [n]"""
-        observation, likelihood = self.estimator._observation, self.estimator.likelihood_
+        description, likelihood = self.estimator.description_, self.estimator.likelihood_
         if self._warp is not None:
-            return observation._to_y(f)[:, self.target]
+            return description.observation.to_y(f)[:, self.target]
         certain = np.zeros_like(f)
         if self.classes is not None:
             several = likelihood.n_latents > 1
@@ -100,4 +101,4 @@ class AverageEffect:
             centre = likelihood.moments(f, certain)[0]
         else:
             centre = likelihood.conditional_mean(f[:, 0])
-        return observation.model.y_shift + observation.model.y_scale * centre
+        return description.y_shift + description.y_scale * centre

@@ -133,31 +133,17 @@ class SpectrumDisplay(Display):
 
         Parameters
         ----------
-        estimator : fitted VISHRegressor
+        estimator : fitted VISHRegressor or VISHClassifier
         target : int, default=0
-            Which of several targets.
+            Which of several targets or classes.
         ax : Axes, optional
 
         Returns
         -------
         SpectrumDisplay
         """
-        model = estimator._model
-        geometry, degrees = model.geometry, model.equations.degrees
-        spectrum = model.kernel.spectrum(
-            geometry.projection.dimension, geometry.degree, truncated=model.truncated
-        )
-        levels = len(spectrum)
-        mean, root = model.posterior.means[:, target], model.posterior.roots[target]
-        sizes = np.bincount(degrees, minlength=levels)
-        variances = np.bincount(degrees, np.sum(root**2, axis=0), levels)  # diagonal of Sigma
-        possible = np.where(spectrum * sizes > 0, spectrum * sizes, np.nan)
-        return cls(
-            prior=spectrum * sizes,
-            energy=np.bincount(degrees, mean**2, levels),
-            determined=np.clip(1 - variances / possible, 0, 1),
-            tail=model.tail,
-        ).plot(ax)
+        description = estimator.description_
+        return cls(**description.levels(target)._asdict(), tail=description.tail).plot(ax)
 
     def _draw(self, ax):
         degrees = np.arange(len(self.prior))

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import softmax
 
 from vish.data.table import Table
-from vish.inference.gaussian import GaussianModel
+from vish.estimators.description import Description
 from vish.likelihoods import Softmax
 
 _REACH = 1.959963984540054
@@ -65,7 +65,7 @@ def effects(
     estimator: Any, table: Table, controls: list[dict[str, Any]], raw: dict[str, np.ndarray]
 ) -> list[Effect]:
     """Effects of the columns, largest first; of many columns, those that matter most."""
-    lengths = np.linalg.norm(estimator._model.geometry.projection.linear_map, axis=0)
+    lengths = np.linalg.norm(estimator.description_.linear_map, axis=0)
     places = np.cumsum([0, *(len(control["kept"]) for control in controls)])
     relevance = [lengths[a:b].max(initial=0) for a, b in pairwise(places)]
     chosen = np.argsort(-np.array(relevance), kind="stable")[:_MOST_COLUMNS]
@@ -142,8 +142,8 @@ class _Function:
     """A model as something linear that can be averaged: its features."""
 
     def __init__(self, estimator: Any, table: Table) -> None:
-        self._table, self._model = table, estimator._model
-        self.width = len(self._model.posterior.means)
+        self._table, self._description = table, estimator.description_
+        self.width = len(self._description.means)
 
     def of(
         self,
@@ -153,28 +153,25 @@ class _Function:
     ) -> np.ndarray:
         """Features of some rows, with some columns changed.  -> [n, M]"""
         values = {key: column[rows] for key, column in raw.items()} | (changed or {})
-        return self._model.posterior.features(self._table.encode(values).inputs, 1)
+        return self._description.features(self._table.encode(values).inputs, 1)
 
     def seen(self, averages: np.ndarray) -> tuple[np.ndarray, Any, Any]:
         """Curves in the units of the target, and the ends of the band.  [n, M] -> [n, C]"""
-        model, posterior = self._model, self._model.posterior
-        gaussian = isinstance(model, GaussianModel)
-        shift = model.equations.mean if gaussian else model.geometry.target_shift
-        mean = averages @ posterior.means + shift
-        if isinstance(getattr(model, "likelihood", None), Softmax):
+        model = self._description
+        mean = averages @ model.means + model.shift
+        if isinstance(model.likelihood, Softmax):
             return softmax(mean, axis=1), None, None
-        spread = _REACH * np.linalg.norm(averages @ posterior.roots[0].T, axis=1)
+        spread = _REACH * np.linalg.norm(averages @ model.roots[0].T, axis=1)
         ends = (mean[:, 0] - spread, mean[:, 0], mean[:, 0] + spread)
         lower, centre, upper = (observed(model, f) for f in ends)
         return centre[:, None], lower, upper
 
 
-def observed(model: Any, f: np.ndarray) -> np.ndarray:
+def observed(model: Description, f: np.ndarray) -> np.ndarray:
     """What is observed on average where the function has the value f, in the target's units."""
-    if isinstance(model, GaussianModel):
-        geometry = model.geometry
-        y = f if geometry.warp is None else geometry.warp.inverse(f)
-        return geometry.target_shift[0] + geometry.target_scale[0] * y
-    likelihood = model.likelihood
-    y = f if likelihood.n_latents > 1 else likelihood.conditional_mean(f)
-    return model.y_shift + model.y_scale * y
+    y, likelihood = f, model.likelihood
+    if model.warp is not None:
+        y = model.warp.inverse(f)
+    elif likelihood is not None and likelihood.n_latents == 1:
+        y = likelihood.conditional_mean(f)
+    return model.y_shift[0] + model.y_scale[0] * y

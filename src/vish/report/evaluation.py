@@ -6,12 +6,9 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln, ndtr
 
-from vish.inference.gaussian import GaussianModel
-from vish.likelihoods import Bernoulli, NegativeBinomial, Ordinal, Poisson
 from vish.report.scores import BANDS, class_codes, class_scores, regression_scores
 
 LEVELS = np.arange(1, 40) / 40
-_DISCRETE = (Poisson, NegativeBinomial, Bernoulli, Ordinal)
 _FOLDS = 5
 _MOST_TRAINING = 20_000  # rows from which a simple model learns, in each fold
 
@@ -83,7 +80,10 @@ def evaluated(estimator: Any, X: np.ndarray, y: np.ndarray, target: str, task: s
             {name: class_scores(part, classes) for name, part in baselines.items()},
         )
     y = y.astype(float)
-    below, under = probabilities_below(estimator, X, y)
+    observation = estimator.description_.observation
+    below, under = (
+        p[:, 0] for p in observation.probabilities_below(X, y[:, None], estimator.n_jobs)
+    )
     columns = {
         "y": y,
         "mean": estimator.predict(X),
@@ -98,28 +98,6 @@ def evaluated(estimator: Any, X: np.ndarray, y: np.ndarray, target: str, task: s
     with np.errstate(all="ignore"):  # a row far outside may be off by more than squares hold
         scores = {name: regression_scores(part) for name, part in baselines.items()}
         return Evaluation(columns, regression_scores(columns), baselines, scores)
-
-
-def probabilities_below(
-    estimator: Any, X: np.ndarray, y: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """P(Y <= y) and P(Y < y): where they lie says which quantiles an observation exceeds."""
-    model = estimator._model
-    if isinstance(model, GaussianModel):
-        mean, variance = model.observed(X, estimator.n_jobs)
-        z = model.geometry.standardise(y[:, None]).T
-        below = ndtr((z - mean) / np.sqrt(variance))[:, 0]
-        return below, below
-    likelihood, by_chunk = model.likelihood, estimator._observation.by_chunk
-
-    def cdf(mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return likelihood.cdf(y, mean, variance)
-
-    standard = model.standardised(y)
-    below = by_chunk(cdf, X, estimator.n_jobs, standard)
-    if not isinstance(likelihood, _DISCRETE):
-        return below, below
-    return below, by_chunk(cdf, X, estimator.n_jobs, np.ceil(standard) - 1)
 
 
 # ---- simple models, each row predicted by one that has not seen it

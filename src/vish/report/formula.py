@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
 
-from vish.inference.gaussian import GaussianModel
+from vish.estimators.description import Description
 from vish.likelihoods import (
     Bernoulli,
     Beta,
@@ -30,39 +30,33 @@ from vish.report.packing import packed
 
 def formula(estimator: Any, X: np.ndarray, budget: int = variance.BUDGET) -> dict[str, Any]:
     """The model in JSON values; how variances are written is checked at rows X [n, D]."""
-    model = estimator._model
-    geometry, posterior = model.geometry, model.posterior
-    projection = geometry.projection
-    gaussian = isinstance(model, GaussianModel)
-    extra = model.noise_variance_at(X) if gaussian else np.zeros((len(X), 1))
-    chosen = variance.choose(posterior, X, extra, budget)
-    shift = model.equations.mean if gaussian else geometry.target_shift
+    model = estimator.description_
+    chosen = variance.choose(model.posterior, X, model.noise_variance_at(X), budget)
     return {
-        "centre": projection.centre.tolist(),
-        "scale": projection.scale.tolist(),
-        "map": packed(projection.linear_map),
-        "basis": variance.program(geometry.engine.basis),
-        "means": packed(posterior.means.T),
-        "shift": np.broadcast_to(shift, posterior.means.shape[1]).tolist(),
-        "tail": posterior.tail,
+        "centre": model.centre.tolist(),
+        "scale": model.scale.tolist(),
+        "map": packed(model.linear_map),
+        "basis": variance.program(model.basis),
+        "means": packed(model.means.T),
+        "shift": np.broadcast_to(model.shift, model.means.shape[1]).tolist(),
+        "tail": model.tail,
         "variance": None if chosen is None else {"form": chosen.name} | chosen.stored,
         "variance_error": None if chosen is None else chosen.error,
         "exact": chosen is not None and chosen.error <= variance.EXACT,
-        "link": _gaussian_link(model) if gaussian else _site_link(model),
+        "link": _site_link(model) if model.noise is None else _gaussian_link(model, model.noise),
     }
 
 
-def _gaussian_link(model: GaussianModel) -> dict[str, Any]:
-    geometry = model.geometry
+def _gaussian_link(model: Description, noise: np.ndarray) -> dict[str, Any]:
     link = {
         "name": "gaussian",
-        "shift": float(geometry.target_shift[0]),
-        "scale": float(geometry.target_scale[0]),
-        "noise": float(model.noise[0]),
-        "radial": geometry.noise == "radial",
+        "shift": float(model.y_shift[0]),
+        "scale": float(model.y_scale[0]),
+        "noise": float(noise[0]),
+        "radial": model.noise_kind == "radial",
     }
-    if geometry.warp is not None:
-        warp = geometry.warp
+    warp = model.warp
+    if warp is not None:
         nodes, weights = hermegauss(40)  # as in vish.estimators.observation
         link |= {
             "name": "warped",
@@ -76,7 +70,7 @@ def _gaussian_link(model: GaussianModel) -> dict[str, Any]:
     return link
 
 
-def _site_link(model: Any) -> dict[str, Any]:
+def _site_link(model: Description) -> dict[str, Any]:
     likelihood = model.likelihood
     rule = {"nodes": NODES.tolist(), "weights": WEIGHTS.tolist()}
     if isinstance(likelihood, Bernoulli):
@@ -91,7 +85,7 @@ def _site_link(model: Any) -> dict[str, Any]:
     if isinstance(likelihood, NegativeBinomial):
         return {"name": "negative binomial", "shape": likelihood.shape} | rule
     units = likelihood.location_scale
-    scale = {"shift": float(model.y_shift), "scale": float(model.y_scale)}
+    scale = {"shift": float(model.y_shift[0]), "scale": float(model.y_scale[0])}
     kind = type(likelihood).__name__
     if isinstance(likelihood, Heteroscedastic):
         return {"name": "heteroscedastic"} | scale | rule

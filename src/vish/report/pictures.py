@@ -60,21 +60,8 @@ def reliability(evaluation: Evaluation, classes: np.ndarray) -> str:
 
 def spectrum_of(estimator: Any) -> SpectrumDisplay:
     """Shares by degree, all latent functions together."""
-    model = estimator._model
-    geometry, posterior = model.geometry, model.posterior
-    dimension = geometry.projection.dimension
-    variances = model.kernel.spectrum(dimension, geometry.degree, truncated=model.truncated)
-    levels = len(variances)
-    degrees = geometry.engine.basis.degrees
-    sizes = np.bincount(degrees, minlength=levels)
-    of_sigma = np.mean([np.sum(root**2, axis=0) for root in posterior.roots], axis=0)
-    possible = np.where(variances * sizes > 0, variances * sizes, np.nan)
-    return SpectrumDisplay(
-        prior=variances * sizes,
-        energy=np.bincount(degrees, np.sum(posterior.means**2, axis=1), levels),
-        determined=np.clip(1 - np.bincount(degrees, of_sigma, levels) / possible, 0, 1),
-        tail=model.tail,
-    )
+    description = estimator.description_
+    return SpectrumDisplay(**description.levels()._asdict(), tail=description.tail)
 
 
 def spectrum(display: SpectrumDisplay) -> str:

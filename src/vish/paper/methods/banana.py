@@ -2,7 +2,7 @@ r"""The banana: two classes in two dimensions, with a kernel that is given.
 
 With the kernel fixed, more features can only raise the bound. VISH as in the paper; VFF in its
 Kronecker form, but with the full covariance of the inducing variables that its authors found
-too slow in 2017, by the natural gradients of DESIGN section 8: sites of precision h and
+too slow in 2017, by the natural gradients of `vish.inference.sites`: sites of precision h and
 :math:`K_{uu}`-regularised least squares in turn. With :math:`P = K_{uu} + \sum h \phi\phi^T`,
 
 .. math::
