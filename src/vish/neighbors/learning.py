@@ -1,10 +1,10 @@
 r"""Hyperparameters of the detail, by rows that are left out.
 
 Each of some rows is predicted from its nearest others, never from itself. Lengthscale, noise and
-smoothness are to have small squared errors, or a small loss with heavy tails, for which outliers
-count less; of those within two standard errors of the smallest the largest density is taken. (By
-density alone a few rows with near twins would decide.) Variance and local scale, which cost no
-solve, have the largest
+smoothness are proposed by small squared errors, and by a loss with heavy tails, for which outliers
+count less. Of those that squared errors cannot tell from the best, the one of the largest density
+is taken. (By density alone a few rows with near twins would decide.) Variance and local scale,
+which cost no solve, have the largest
 
 .. math:: \sum_i \log N(r_i;\ h_i,\ v_i + \mathrm{Var}\, h_i + \mathrm{Var}\, \epsilon)
 
@@ -28,10 +28,10 @@ _BLOCK = 256
 _FREEDOM, _STEPS = 4.0, 10  # of the Student t, of EM for its scale
 _TINY = 1e-200
 _SQUARED, _HEAVY = 0, 1
-_MOST_GAIN = 20.0  # of one row
-_ALIKE, _SURE = 2.0, 3.0
+_MOST_GAIN = 5.0  # of one row
+_SURE, _ALIKE = 3.0, 0.3  # standard errors
 _STEPS_OF_SIMPLEX = 16
-_COMPARED = 6  # of those that squared errors cannot tell apart
+_COMPARED = 4  # of those that squared errors cannot tell apart
 _LENGTHSCALES = (0.3, 1.0, 3.0, 10.0)  # of the distance to the last neighbour
 _NOISES = (1e-3, 1e-2, 0.1, 0.5, 2.0, 10.0)
 _SMOOTHNESSES = (0.5, 1.5)
@@ -146,8 +146,11 @@ class LeftOut:
 
 
 def sure_gain(gains: np.ndarray) -> float:
-    """The mean of gains in log density, less three standard errors; one row may not decide."""
-    gains = np.clip(gains, -_MOST_GAIN, _MOST_GAIN)
+    """The mean of gains in log density, less three standard errors.
+
+    No row may gain much, so that one outlier does not decide for; losses count in full.
+    """
+    gains = np.minimum(gains, _MOST_GAIN)
     return float(gains.mean() - _SURE * gains.std() / np.sqrt(len(gains)))
 
 
@@ -197,10 +200,10 @@ class Trial:
     def loss(self, which: int) -> float:
         return float(self.losses[which].mean())
 
-    def as_good_as(self, best: "Trial", which: int) -> bool:
-        """Within two standard errors of the best."""
+    def as_good_as(self, best: "Trial", which: int, errors: float = 2.0) -> bool:
+        """Within some standard errors of the best."""
         more = self.losses[which] - best.losses[which]
-        return float(more.mean()) <= _ALIKE * float(more.std()) / np.sqrt(len(more))
+        return float(more.mean()) <= errors * float(more.std()) / np.sqrt(len(more))
 
 
 def learn(left_out: LeftOut, n_jobs: int | None = None) -> Detail:
@@ -216,9 +219,11 @@ def learn(left_out: LeftOut, n_jobs: int | None = None) -> Detail:
         ]
         for which in (_SQUARED, _HEAVY):
             trials += _refined(some, _best(grid, which).detail, which, distance, n_jobs)
-    compared = [*_good(trials, _SQUARED), *_good(trials, _HEAVY)]
-    found = max(compared, key=lambda trial: _with_scale(some, trial)[0])
-    return _with_scale(left_out, Trial.of(left_out, found.detail, n_jobs))[1]
+    proposed = [*_good(trials, _SQUARED), *_good(trials, _HEAVY)]
+    compared = [Trial.of(left_out, trial.detail, n_jobs) for trial in proposed]
+    best = _best(compared, _SQUARED)
+    compared = [trial for trial in compared if trial.as_good_as(best, _SQUARED, _ALIKE)]
+    return max((_with_scale(left_out, trial) for trial in compared), key=lambda pair: pair[0])[1]
 
 
 def _best(trials: list[Trial], which: int) -> Trial:
@@ -260,7 +265,7 @@ def _refined(
 
 
 def _with_scale(left_out: LeftOut, trial: Trial) -> tuple[float, Detail]:
-    """The mean density with the variance and the local scale that suit best.
+    """The gain in density with the variance and the local scale that suit best.
 
     A local scale must earn its place: what counts is its sure gain over one scale for all.
     """
@@ -287,4 +292,5 @@ def _with_scale(left_out: LeftOut, trial: Trial) -> tuple[float, Detail]:
         if sure > best:
             best = sure
             chosen = replace(detail, variance=float(variance), prior_rows=prior_rows)
-    return float(densities(chosen.variance, chosen.prior_rows).mean()), chosen
+    found = densities(chosen.variance, chosen.prior_rows)
+    return float(np.minimum(found - left_out.without_detail(), _MOST_GAIN).mean()), chosen
