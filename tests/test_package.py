@@ -21,6 +21,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 LAYERS = [
     {"sphere"},
     {"kernels"},
+    {"neighbors"},
     {"likelihoods"},
     {"inference", "metrics"},
     {"data"},

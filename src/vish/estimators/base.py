@@ -206,8 +206,8 @@ class VISHBase(BaseEstimator):
     def sample_functions(self, n, random_state=None):
         """Draws of the latent function, as callables.
 
-        Of its harmonics, that is: with `tail="variational"` what the prior has beyond the degree
-        is in `predict_latent`, not in the draws.
+        Of its harmonics, that is: what there is beyond the degree, with `tail="variational"` or
+        `tail="neighbors"`, is in `predict_latent`, not in the draws.
 
         Parameters
         ----------

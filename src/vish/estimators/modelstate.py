@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from vish import likelihoods
+from vish.estimators.localstate import describe_local, restore_local
 from vish.estimators.modelchecks import (
     ANYTHING,
     NUMBER,
@@ -81,6 +82,8 @@ def describe(model: GaussianModel | SiteModel) -> State:
         }
         arrays |= {name: getattr(statistics, name) for name in _SUMS}
         arrays["noise_variance"] = model.noise
+        header["local"], rows = describe_local(model.local)
+        arrays |= rows
     else:
         header |= {
             "model": "sites",
@@ -122,7 +125,10 @@ def _restored(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Gaussian
     if header["model"] == "gaussian":
         moments, cross, squares = (arrays[name] for name in _SUMS)
         statistics = Statistics(geometry, moments, cross, squares, **header["totals"])
-        return GaussianModel(statistics, kernel, arrays["noise_variance"], truncated)
+        local = restore_local(
+            header.get("local"), arrays, geometry.projection.n_inputs, geometry.n_targets
+        )
+        return GaussianModel(statistics, kernel, arrays["noise_variance"], truncated, local)
     sites = Sites(arrays["site_moments"], arrays["site_cross"])
     likelihood = restore_likelihood(header["likelihood"])
     if getattr(likelihood, "n_latents", 0) != geometry.n_targets:

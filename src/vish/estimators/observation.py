@@ -93,9 +93,13 @@ class Observation:
         return shift + scale * mean, scale * np.sqrt(variance) if with_std else None
 
     def latent_covariance(self, X):
-        """[n, D] -> [T, n, n]"""
+        """[n, D] -> [T, n, n]; what neighbours leave open is taken as independent."""
         _, scale = self._latent_units()
-        return self.model.posterior.covariance(X) * scale[:, None, None] ** 2
+        covariance = self.model.posterior.covariance(X)
+        if self.model.local is not None:
+            rows = np.arange(len(X))
+            covariance[:, rows, rows] += self.model.detail(X).variance.T
+        return covariance * scale[:, None, None] ** 2
 
     def latent_gradients(self, X):
         """[n, D] -> [n, T, D] twice"""
@@ -116,11 +120,17 @@ class Observation:
     def draw(self, X, n, rng):
         """Joint draws of observations.  [m, D] -> [m, T, n]"""
         model = self.model
-        noise = np.sqrt(model.noise_variance_at(X) + model.tail_variance_at(X))
+        if model.local is None:
+            noise = np.sqrt(model.noise_variance_at(X) + model.tail_variance_at(X))
+            shift = model.shift
+        else:
+            detail = model.detail(X)
+            noise = np.sqrt(detail.variance + detail.noise + model.tail_variance_at(X))
+            shift = model.shift + detail.mean
         draws = [
             self.to_y(
                 model.posterior.combine(X, weights)
-                + model.shift
+                + shift
                 + noise * rng.standard_normal(noise.shape)
             )
             for weights in model.posterior.draw_weights(n, rng)

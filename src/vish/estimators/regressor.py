@@ -7,6 +7,14 @@ from sklearn.utils.validation import check_is_fitted
 from vish.estimators.base import VISHBase, generator
 from vish.estimators.checkpoint import Checkpoint, asked_of, refuse_checkpoint
 from vish.estimators.fitting import fit_gaussian
+from vish.estimators.local import (
+    no_rows,
+    rows_of_both,
+    tail_of,
+    with_neighbors,
+    with_rows,
+    without_rows,
+)
 from vish.estimators.rows import more_rows_of_numbers, rows_of_numbers
 from vish.estimators.settings import FitSettings, check_parameters
 from vish.estimators.state import fitted_copy
@@ -37,9 +45,15 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, VISHBase):
         Largest degree of the harmonics; "auto" raises it while the evidence pays.
     max_features : int, default=1000
         Bound on the number of harmonics when the degree is chosen.
-    tail : {"truncated", "variational"}, default="truncated"
-        Whether the kernel is its first degrees (inference is exact), or the infinite kernel
-        is approximated from below.
+    tail : {"truncated", "variational", "neighbors", "auto"}, default="truncated"
+        Whether the kernel is its first degrees (inference is exact), the infinite kernel is
+        approximated from below, or the rows nearest to a query tell what the first degrees
+        leave. Then rows are kept, in the model and in its file. "auto" takes neighbours where
+        they raise the log density of rows that are left out, else "truncated".
+    n_neighbors : int, default=40
+        Places near a query that are asked, for `tail="neighbors"`.
+    neighbor_rows : int, default=2_000_000
+        Most rows that are kept; of more, those of smallest hash.
     rank : int, None or "auto", default="auto"
         The learned map of the inputs: a matrix to `rank` dimensions, one factor per input
         (None), or whichever does better, at rows held out and by evidence.
@@ -72,6 +86,8 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, VISHBase):
         With learned parameters.
     relevance_ : array of shape (D,) or (p, D)
         The map of the scaled inputs.
+    tail_ : str
+        What `tail` was taken: of "auto", whether neighbours were for it.
     noise_variance_ : float or array of shape (n_targets,)
         In units of the target squared (of the warped target, with a warp; at the centre of
         the data, for radial noise).
@@ -93,6 +109,49 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, VISHBase):
     >>> bool(abs(mean[0] - np.sin(1)) < 0.05)
     True
     """
+
+    def __init__(
+        self,
+        kernel=None,
+        *,
+        likelihood=None,
+        degree="auto",
+        max_features=1000,
+        tail="truncated",
+        n_neighbors=40,
+        neighbor_rows=2_000_000,
+        rank="auto",
+        relevance=None,
+        scaling=None,
+        optimize=True,
+        n_starts=3,
+        subset_size=20_000,
+        refine=False,
+        max_iter=200,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        super().__init__(
+            kernel=kernel,
+            likelihood=likelihood,
+            degree=degree,
+            max_features=max_features,
+            tail=tail,
+            rank=rank,
+            relevance=relevance,
+            scaling=scaling,
+            optimize=optimize,
+            n_starts=n_starts,
+            subset_size=subset_size,
+            refine=refine,
+            max_iter=max_iter,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.n_neighbors = n_neighbors
+        self.neighbor_rows = neighbor_rows
 
     # ---- learning
 
@@ -116,10 +175,11 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, VISHBase):
             saved = Checkpoint(checkpoint, asked_of(self), source, checkpoint_rows)
         with progress(self.verbose) as shown:
             result = fit_gaussian(source, settings, shown, saved)
+            model = with_neighbors(result.model, source, self, shown)
         self._one_target = one_target
         self.fit_trace_ = result.trace
         self.n_iter_ = max(1, sum(stage.n_iter for stage in result.trace))
-        return self._adopt(result.model)
+        return self._adopt(model)
 
     @undisturbed
     def partial_fit(self, X, y, sample_weight=None):
@@ -142,7 +202,9 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, VISHBase):
         if not hasattr(self, "_model"):
             return self.fit(X, y, sample_weight)
         if isinstance(self._model, GaussianModel):
-            return self._update(self._model.statistics + self._statistics(X, y, sample_weight))
+            source = more_rows_of_numbers(self, self._model, X, y, sample_weight)
+            statistics = self._model.statistics + self._statistics(source)
+            return self._update(statistics, with_rows(self._model, source, self.n_jobs))
         source, _ = rows_of_numbers(self, X, y, sample_weight, reset=False)
         self._model.likelihood.check(self._model.standardised(source.y[:, 0]))
         return self._update_sites(source)
@@ -164,10 +226,12 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, VISHBase):
         self
         """
         self._require_gaussian("forget")
-        rows = self._statistics(X, y, sample_weight)
+        source = more_rows_of_numbers(self, self._model, X, y, sample_weight)
+        local = without_rows(self._model, source, self.n_jobs)
+        rows = self._statistics(source)
         with blas_threads_for(self._model.prior.n_harmonics):
             rest = remainder(self._model.statistics, rows)
-        return self._update(rest)
+        return self._update(rest, local)
 
     @undisturbed
     def merge(self, other):
@@ -187,14 +251,17 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, VISHBase):
         if not isinstance(other, VISHRegressor):
             raise ValueError(f"cannot merge with a {type(other).__name__}: give a VISHRegressor")
         other._require_gaussian("merge")
-        return fitted_copy(self)._update(self._model.statistics + other._model.statistics)
+        local = rows_of_both(self._model, other._model)
+        statistics = self._model.statistics + other._model.statistics
+        return fitted_copy(self)._update(statistics, local)
 
     @undisturbed
     def empty_like(self):
         """The same geometry and hyperparameters, no rows seen: a place for other rows."""
         self._require_gaussian("empty_like")
         empty = Statistics.zero(self._model.geometry)
-        return fitted_copy(self)._adopt(self._model.with_statistics(empty))
+        model = self._model.with_statistics(empty).with_local(no_rows(self._model))
+        return fitted_copy(self)._adopt(model)
 
     def _require_gaussian(self, what):
         check_is_fitted(self)
@@ -204,14 +271,15 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, VISHBase):
                 f"likelihood {type(self.likelihood_).__name__}; fit again instead"
             )
 
-    def _statistics(self, X, y, sample_weight):
-        source = more_rows_of_numbers(self, self._model, X, y, sample_weight)
+    def _statistics(self, source):
         with progress(self.verbose) as shown, shown.rows("reading rows", source.n_rows) as done:
             return Statistics.of_source(self._model.geometry, source, self.n_jobs, done)
 
-    def _update(self, statistics):
-        model = self._model.with_statistics(statistics)
-        return self._adopt(relearned(model, self.max_iter) if self.optimize else model)
+    def _update(self, statistics, local):
+        model = self._model.with_statistics(statistics).with_local(local)
+        if self.optimize:
+            model = relearned(model, self.max_iter).learned_detail(self.n_jobs)
+        return self._adopt(model)
 
     def _adopt(self, model):
         if isinstance(model, GaussianModel):
@@ -220,8 +288,10 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, VISHBase):
             noise = model.noise * model.geometry.target_scale**2
             self.noise_variance_ = float(noise[0]) if self._one_target else noise
             self.n_rows_seen_ = model.statistics.n_rows
+            self.tail_ = tail_of(model)
         else:
             self.__dict__.pop("noise_variance_", None)  # of an earlier fit
+            self.tail_ = tail_of(model)
         return super()._adopt(model)
 
     def _shows_one(self):
@@ -288,6 +358,8 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, VISHBase):
     @undisturbed
     def sample_y(self, X, n_samples=1, random_state=None):
         """Joint draws of new observations.
+
+        What neighbours leave open is drawn for every row by itself.
 
         Parameters
         ----------

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from vish.estimators.local import TAILS, WITHOUT_NEIGHBORS, check_neighbors
 from vish.kernels import Kernel, Matern
 from vish.likelihoods import Gaussian, Likelihood, Warped
 
 _LIKELIHOODS = (Gaussian, Warped, Likelihood, type(None))
-_TAILS = ("truncated", "variational")
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,7 @@ class FitSettings:
             likelihood=Gaussian() if given is None else given,
             degree=None if estimator.degree == "auto" else int(estimator.degree),
             max_features=int(estimator.max_features),
-            truncated=estimator.tail == "truncated",
+            truncated=estimator.tail != "variational",
             rank=int(rank) if isinstance(rank, numbers.Integral) else rank,
             relevance=None if relevance is None else np.asarray(relevance, dtype=float),
             scaling=scaling,
@@ -110,8 +110,12 @@ def check_parameters(estimator: Any) -> None:
         raise ValueError(f"n_jobs is {estimator.n_jobs!r}: give an integer, or None for all cores")
     if estimator.degree != "auto":
         _integer(estimator, "degree", 0, ' or "auto"')
-    if estimator.tail not in _TAILS:
-        raise ValueError(f"tail is {estimator.tail!r}: choose one of {', '.join(_TAILS)}")
+    local = hasattr(estimator, "n_neighbors")
+    tails = TAILS if local else WITHOUT_NEIGHBORS
+    if estimator.tail not in tails:
+        raise ValueError(f"tail is {estimator.tail!r}: choose one of {', '.join(tails)}")
+    if local:
+        check_neighbors(estimator)
     if estimator.rank is not None and estimator.rank != "auto":
         _integer(estimator, "rank", 1, ', None for a diagonal, or "auto"')
     if estimator.kernel is not None and not isinstance(estimator.kernel, Kernel):

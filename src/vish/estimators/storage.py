@@ -13,6 +13,7 @@ import numpy as np
 
 from vish.estimators.base import VISHBase
 from vish.estimators.classifier import VISHClassifier
+from vish.estimators.local import TAILS
 from vish.estimators.modelchecks import (
     ANYTHING,
     FLAG,
@@ -71,7 +72,9 @@ _MOST_JOBS = 4096
 _PARAMETERS = {
     "degree": either(choice("auto"), WHOLE),
     "max_features": whole(2),
-    "tail": choice("truncated", "variational"),
+    "tail": choice(*TAILS),
+    "n_neighbors": whole(1),
+    "neighbor_rows": whole(1),
     "rank": optional(either(choice("auto"), whole(1))),
     "relevance": optional(either(NUMBER, _NUMBERS, list_of(_NUMBERS))),
     "scaling": optional(list_of(_NUMBERS, 2)),

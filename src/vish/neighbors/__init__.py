@@ -1,0 +1,1 @@
+"""The nearest rows: their search, and a Gaussian process conditioned on them."""
