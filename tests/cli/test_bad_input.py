@@ -159,6 +159,11 @@ CASES = [
     (f"{FIT} --likelihood cauchy", "no likelihood 'cauchy': choose one of gaussian"),
     (f"{FIT} --likelihood poisson --task regression", "is for count, the task is regression"),
     (f"{FIT} --max-features 1", "--max-features"),
+    (f"{FIT} --tail long", "--tail is 'long': for regression choose one of truncated, variational"),
+    (f"{FIT} --tail neighbors --likelihood radial", "noise of the likelihood 'radial'"),
+    (f"{FIT} --tail neighbors --likelihood poisson", "which needs a target that is observed"),
+    ("fit {good}/train.csv --target dear --tail auto --out {out}/new.vish",
+     "--tail is 'auto': for classification choose one of truncated, variational"),
     (f"{FIT} --jobs 0", "--jobs"),
     (f"{FIT} --cyclic area", "give column=period, such as month=12"),
     (f"{FIT} --cyclic bath=12", "no column 'bath', declared as cyclic"),
@@ -215,6 +220,8 @@ CASES = [
     ("merge {good}/price.vish --out {out}/new.vish", "give two or more"),
     ("merge {good}/price.vish {good}/dear.vish --out {out}/new.vish", "is a classifier"),
     ("merge {good}/visits.vish {good}/visits.vish --out {out}/new.vish", "the likelihood Poisson"),
+    ("merge {good}/price.vish {good}/local.vish --out {out}/new.vish", "vish fit --like"),
+    ("forget {good}/local.vish {good}/more.csv --out {out}/new.vish", "were not seen"),
     ("merge {good}/price.vish {good}/other.vish --out {out}/new.vish", "vish fit --like"),
     # the rest
     ("demo --rows 3", "--rows is 3: give 1,000"),
@@ -228,8 +235,9 @@ CASES = [
 @pytest.fixture(scope="module", autouse=True)
 def another_model(folder):
     arguments = ["--target", "price", "--features", "area,rooms", "--degree", "1", "--quiet"]
-    path = str(folder / "other.vish")
-    assert run(["fit", str(folder / "train.csv"), *arguments, "--out", path]) == 0
+    for name, options in (("other", []), ("local", ["--tail", "neighbors"])):
+        out = ["--out", str(folder / f"{name}.vish")]
+        assert run(["fit", str(folder / "train.csv"), *arguments, *options, *out]) == 0
 
 
 @pytest.mark.parametrize(("line", "words"), CASES, ids=[case[0] for case in CASES])

@@ -254,6 +254,49 @@ def test_inspect_says_what_became_of_each_column(folder, capsys):
     assert "it can update, forget and merge" in shown
 
 
+def fitted_with_tail(capsys, folder, out, tail, *options):
+    cheap = ["--features", INPUTS, "--degree", 1, "--rank", "none", *options]
+    return command(
+        capsys, "fit", folder / "train.csv", "--target", "price", *cheap, "--tail", tail,
+        "--out", out,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("tail", ["truncated", "variational", "neighbors", "auto"])
+def test_the_tail_is_the_one_asked_for(folder, tmp_path, capsys, tail):
+    model = tmp_path / "m.vish"
+    fitted = fitted_with_tail(capsys, folder, model, tail)
+    facts = command(capsys, "inspect", model)
+    assert (facts["tail"], facts["rows_kept"]) == (fitted["tail"], fitted["rows_kept"])
+    assert vish.load(model).tail == tail
+    assert facts["tail"] in (("neighbors", "truncated") if tail == "auto" else (tail,))
+    assert facts["rows_kept"] == (300 if facts["tail"] == "neighbors" else 0)
+    assert run(["inspect", str(model)]) == 0
+    kept = ", 300 rows kept" if facts["tail"] == "neighbors" else ""
+    assert f"\ntail {facts['tail']}{kept}\n" in capsys.readouterr().out
+
+
+def test_the_tail_is_truncated_where_nothing_is_asked(folder, capsys):
+    for name in ("price", "dear", "visits"):
+        facts = command(capsys, "inspect", folder / f"{name}.vish")
+        assert (facts["tail"], facts["rows_kept"]) == ("truncated", 0)
+
+
+def test_rows_kept_are_added_taken_away_and_merged(folder, tmp_path, capsys):
+    model, part, both = (tmp_path / name for name in ("model", "part", "both"))
+    fitted_with_tail(capsys, folder, model, "neighbors")
+    before = predictions(capsys, model, folder / "more.csv", tmp_path / "a.csv", "--std")
+    command(capsys, "fit", folder / "more.csv", "--like", model, "--out", part)
+    command(capsys, "merge", model, part, "--out", both)
+    assert command(capsys, "inspect", both)["rows_kept"] == 360
+    command(capsys, "update", model, folder / "more.csv", "--no-relearn")
+    assert command(capsys, "inspect", model)["rows_kept"] == 360
+    command(capsys, "forget", model, folder / "more.csv", "--no-relearn")
+    assert command(capsys, "inspect", model)["rows_kept"] == 300
+    after = predictions(capsys, model, folder / "more.csv", tmp_path / "b.csv", "--std")
+    np.testing.assert_allclose(after, before, rtol=1e-8)
+
+
 def test_a_model_saved_from_python(folder, tmp_path, capsys):
     rows = pd.read_csv(folder / "more.csv")
     model = vish.VISHRegressor(degree=1).fit(rows[["area", "constant"]].assign(constant=range(60)),

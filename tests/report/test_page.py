@@ -27,11 +27,13 @@ def test_tables_are_escaped():
         ({}, "from the model's own polynomial"),
         ({"variance": None}, "bands are left out"),
         ({"exact": False}, "off by up to 1.2 %"),
+        ({"harmonics_only": True}, "what the nearest rows add is in vish predict"),
         ({"link": {"name": "latent", "likelihood": "Ordinal", "units": False}}, "is left out"),
     ],
 )
 def test_what_is_not_exact_is_said(change, text):
     formula = {"link": {"name": "gaussian"}, "variance": {}, "exact": True, "variance_error": 0.012}
+    formula["harmonics_only"] = False
     control = {"name": "a", "kind": "boolean", "levels": None}
     assert text in panel([control], [], [], formula | change)
 

@@ -151,6 +151,27 @@ def test_a_model_saved_from_python(capsys, tmp_path):
     assert "--target y" in out.read_text()
 
 
+def test_neighbours_are_in_the_scores_and_not_in_the_panel(capsys, tmp_path):
+    from vish import VISHRegressor
+
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.uniform(-2, 2, (600, 1)), columns=["a"])
+    y = np.sin(12 * frame["a"]) + 0.1 * rng.normal(size=600)
+    learned, held = slice(0, 400), slice(400, 600)
+    model = VISHRegressor(degree=2, tail="neighbors").fit(frame[learned], y[learned])
+    model.save(tmp_path / "m.vish")
+    frame.assign(y=y)[held].to_csv(tmp_path / "d.csv", index=False)
+    out = tmp_path / "r.html"
+    said = command(
+        capsys, "report", tmp_path / "m.vish", tmp_path / "d.csv", "--out", out, "--target", "y"
+    )
+    rmse = np.sqrt(np.mean((model.predict(frame[held]) - y[held]) ** 2))
+    assert said["scores"]["RMSE"]["value"] == pytest.approx(rmse)
+    assert rmse < 0.2
+    assert not said["exact_bands"]
+    assert "harmonics only" in out.read_text()
+
+
 @pytest.mark.parametrize(
     ("change", "text"),
     [

@@ -109,6 +109,13 @@ def fit(
     max_features: Annotated[
         int, typer.Option(help="Most harmonics for an automatic degree.", min=2)
     ] = 1000,
+    tail: Annotated[
+        str,
+        typer.Option(
+            help="What is beyond the degree: truncated (nothing), variational, neighbors (the "
+            "nearest rows tell; the model then holds rows), or auto (neighbors if they help)."
+        ),
+    ] = "truncated",
     rank: Annotated[
         str, typer.Option(help="Dimensions of the learned map of the inputs: a number, none, auto.")
     ] = "auto",
@@ -140,15 +147,17 @@ def fit(
         FitOptions(
             data, target, out, task, _names(features), weight, _periods(cyclic), kernel,
             likelihood, _degree(degree), max_features, rank, subset_size, jobs, seed, like,
+            tail,
         ),
         talk,
     )  # fmt: skip
 
     def show() -> None:
+        kept = f", {result['rows_kept']:,} rows kept" if result["tail"] == "neighbors" else ""
         print(
             f"{out}: {result['task']} of {result['target']!r} from {result['rows']:,} rows, "
             f"{len(result['inputs'])} inputs, degree {result['degree']} "
-            f"({result['harmonics']:,} harmonics), {result['seconds']:.1f} s"
+            f"({result['harmonics']:,} harmonics){kept}, {result['seconds']:.1f} s"
         )
 
     talk.result(result, show)

@@ -67,6 +67,7 @@ class FitOptions(NamedTuple):
     jobs: int | None = None
     seed: int | None = None
     like: str | None = None
+    tail: str = "truncated"
 
 
 def fit(options: FitOptions, talk: Talk) -> dict[str, Any]:
@@ -88,6 +89,8 @@ def fit(options: FitOptions, talk: Talk) -> dict[str, Any]:
         "columns": bundle.table.columns_,
         "degree": int(model.degree_),
         "harmonics": int(model.n_harmonics_),
+        "tail": model.tail_,
+        "rows_kept": model.description_.rows_kept,
         "kernel": repr(model.kernel_),
         "likelihood": repr(model.likelihood_),
         "log_evidence": float(model.log_evidence_),
@@ -228,10 +231,17 @@ def _means_of(target: Target, y: np.ndarray, present: np.ndarray) -> np.ndarray 
 
 def _estimator(options: FitOptions, target: Target, talk: Talk) -> Any:
     from vish import VISHClassifier, VISHRegressor, kernels, likelihoods
+    from vish.estimators.local import TAILS, WITHOUT_NEIGHBORS
 
+    tails = WITHOUT_NEIGHBORS if target.task == "classification" else TAILS
+    if options.tail not in tails:
+        raise BadInput(
+            f"--tail is {options.tail!r}: for {target.task} choose one of {', '.join(tails)}"
+        )
     settings: dict[str, Any] = {
         "degree": "auto" if options.degree is None else options.degree,
         "max_features": options.max_features,
+        "tail": options.tail,
         "rank": _rank(options.rank),
         "subset_size": options.subset_size,
         "n_jobs": options.jobs,

@@ -22,6 +22,8 @@ def inspect(path: str) -> dict[str, Any]:
         "rows": int(model.n_rows_seen_),
         "degree": int(model.degree_),
         "harmonics": int(model.n_harmonics_),
+        "tail": model.tail_,
+        "rows_kept": model.description_.rows_kept,
         "kernel": repr(model.kernel_),
         "likelihood": repr(model.likelihood_),
         "log_evidence": float(model.log_evidence_),

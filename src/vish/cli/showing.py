@@ -51,6 +51,8 @@ def show_model(facts: dict[str, Any]) -> None:
     if "classes" in facts:
         print(f"classes {', '.join(map(str, facts['classes']))}")
     print(f"degree {facts['degree']}, {facts['harmonics']:,} harmonics, {facts['kernel']}")
+    kept = f", {facts['rows_kept']:,} rows kept" if facts["tail"] == "neighbors" else ""
+    print(f"tail {facts['tail']}{kept}")
     noise = f", noise ± {facts['noise_std']:.4g}" if "noise_std" in facts else ""
     print(f"{facts['likelihood']}{noise}, log evidence {facts['log_evidence']:.6g}")
     can = "update, forget and merge" if facts["can_forget_and_merge"] else "update"

@@ -8,6 +8,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from vish.estimators.description import Description
+from vish.estimators.local import tail_of
 from vish.estimators.observation import Observation
 from vish.estimators.rows import FLOATS
 from vish.estimators.settings import FitSettings, check_parameters
@@ -139,6 +140,7 @@ class VISHBase(BaseEstimator):
         self._model, self._observation = model, kind(model)
         self.degree_ = model.geometry.degree
         self.n_harmonics_ = model.prior.n_harmonics
+        self.tail_ = tail_of(model)
         self.kernel_ = model.kernel
         self.likelihood_ = self._observation.likelihood(self.likelihood)
         self.relevance_ = model.geometry.projection.relevance
@@ -191,6 +193,8 @@ class VISHBase(BaseEstimator):
     def predict_gradients(self, X):
         """Gradients of mean and variance of the latent function in the inputs.
 
+        Of its harmonics only: what the nearest rows add, with `tail="neighbors"`, is left out.
+
         Parameters
         ----------
         X : array-like of shape (n, D)
@@ -206,7 +210,7 @@ class VISHBase(BaseEstimator):
     def sample_functions(self, n, random_state=None):
         """Draws of the latent function, as callables.
 
-        Of its harmonics, that is: what there is beyond the degree, with `tail="variational"` or
+        Of its harmonics only: what there is beyond the degree, with `tail="variational"` or
         `tail="neighbors"`, is in `predict_latent`, not in the draws.
 
         Parameters

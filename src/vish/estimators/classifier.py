@@ -43,7 +43,7 @@ class VISHClassifier(ClassifierMixin, VISHBase):
     classes_ : array of shape (n_classes,)
     log_evidence_ : float
         The variational bound.
-    degree_, n_harmonics_, kernel_, likelihood_, relevance_, description_
+    degree_, n_harmonics_, tail_, kernel_, likelihood_, relevance_, description_
         As for `VISHRegressor`.
     n_rows_seen_, n_features_in_, n_iter_, fit_trace_
         As for `VISHRegressor`; `n_iter_` is the number of passes over the rows.

@@ -101,6 +101,17 @@ class Description:
         """r phi(xi).  [n, D] -> [n, M]"""
         return self.posterior.features(X, n_jobs)
 
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether the nearest rows tell what the harmonics leave."""
+        return isinstance(self.model, GaussianModel) and self.model.local is not None
+
+    @property
+    def rows_kept(self) -> int:
+        """Rows that the model holds for that; equal rows are one."""
+        local = self.model.local if isinstance(self.model, GaussianModel) else None
+        return 0 if local is None else len(local.rows)
+
     # ---- the weights
 
     @property

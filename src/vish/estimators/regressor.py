@@ -10,7 +10,6 @@ from vish.estimators.fitting import fit_gaussian
 from vish.estimators.local import (
     no_rows,
     rows_of_both,
-    tail_of,
     with_neighbors,
     with_rows,
     without_rows,
@@ -288,10 +287,8 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, VISHBase):
             noise = model.noise * model.geometry.target_scale**2
             self.noise_variance_ = float(noise[0]) if self._one_target else noise
             self.n_rows_seen_ = model.statistics.n_rows
-            self.tail_ = tail_of(model)
         else:
             self.__dict__.pop("noise_variance_", None)  # of an earlier fit
-            self.tail_ = tail_of(model)
         return super()._adopt(model)
 
     def _shows_one(self):

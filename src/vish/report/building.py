@@ -78,7 +78,8 @@ def build(subject: Subject) -> Report:
     ]
     title = f"{subject.target}: report on {subject.model}"
     body = f"{parts[0]}<main>{''.join(parts[1:])}</main>"
-    return Report(page(title, body, data), sentence, found, evaluation, model["exact"])
+    exact = model["exact"] and not model["harmonics_only"]
+    return Report(page(title, body, data), sentence, found, evaluation, exact)
 
 
 def _span(evaluation: Evaluation) -> list[float]:

@@ -40,6 +40,7 @@ def formula(estimator: Any, X: np.ndarray, budget: int = variance.BUDGET) -> dic
         "means": packed(model.means.T),
         "shift": np.broadcast_to(model.shift, model.means.shape[1]).tolist(),
         "tail": model.tail,
+        "harmonics_only": model.keeps_rows,
         "variance": None if chosen is None else {"form": chosen.name} | chosen.stored,
         "variance_error": None if chosen is None else chosen.error,
         "exact": chosen is not None and chosen.error <= variance.EXACT,

@@ -40,6 +40,11 @@ def _said(formula: dict[str, Any]) -> str:
     """How the numbers of the panel are made, and where they are not exact."""
     texts = ["The page computes this itself, from the model's own polynomial."]
     link = formula["link"]
+    if formula["harmonics_only"]:
+        texts.append(
+            "That has the harmonics only: what the nearest rows add is in vish predict, and in "
+            "the scores of this page."
+        )
     if link["name"] == "latent":
         units = "" if link["units"] else ", on the scale on which the model adds"
         texts.append(
