@@ -24,6 +24,7 @@ LAYERS = [
     {"neighbors"},
     {"likelihoods"},
     {"inference", "metrics"},
+    {"search"},
     {"data"},
     {"modelfile"},
     {"estimators"},

@@ -1,0 +1,1 @@
+"""The search for hyperparameters: a list of steps, each a function that can stand alone."""
