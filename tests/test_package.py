@@ -24,7 +24,6 @@ LAYERS = [
     {"neighbors"},
     {"likelihoods"},
     {"inference", "metrics"},
-    {"search"},
     {"data"},
     {"modelfile"},
     {"estimators"},

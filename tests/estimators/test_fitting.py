@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from vish import VISHRegressor
-from vish.estimators.search import make_problem, starting_relevance
+from vish.estimators.search import make_setting, starting_relevance
 from vish.estimators.settings import FitSettings
 from vish.inference.sources import ArraySource
 from vish.likelihoods import Gaussian
@@ -13,11 +13,11 @@ from vish.likelihoods import Gaussian
 def test_the_scaling_is_that_of_the_rows_or_as_given(rng):
     X, y = rng.standard_normal((50, 2)) * [1, 100] + 7, rng.standard_normal((50, 1))
     source = ArraySource(X, 10 * y)
-    setting = make_problem(source, "constant", FitSettings.of(VISHRegressor()))
+    setting = make_setting(source, "constant", FitSettings.of(VISHRegressor()))
     np.testing.assert_allclose(setting.centre, X.mean(axis=0))
     np.testing.assert_allclose(setting.scale, X.std(axis=0))
     np.testing.assert_allclose(setting.target_scale, 10 * y.std())
-    given = make_problem(source, "radial", FitSettings.of(VISHRegressor(scaling=([1, 2], [3, 4]))))
+    given = make_setting(source, "radial", FitSettings.of(VISHRegressor(scaling=([1, 2], [3, 4]))))
     np.testing.assert_array_equal([given.centre, given.scale], [[1, 2], [3, 4]])
     assert (given.noise_kind, given.truncated) == ("radial", True)
 

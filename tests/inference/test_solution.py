@@ -3,26 +3,24 @@
 import numpy as np
 import pytest
 
+from vish.inference.objective import Hyperparameters, Objective, Setting
 from vish.inference.solution import SolutionBySums, has_few_rows
 from vish.inference.solution_by_rows import SolutionByRows
 from vish.inference.sources import ArraySource
 from vish.kernels import Matern, Polynomial
 from vish.likelihoods import SinhArcsinh
-from vish.search.inputmap import relevance_of
-from vish.search.objective import Objective
-from vish.search.problem import Hyperparameters, Problem
 
 MATRIX = np.array([[0.9, 0.2, -0.3], [0.2, -0.6, 0.5]])
 
 
-def both(problem, point, degree):
+def both(setting, point, degree):
     """The regression at a point by either route."""
     log_spectrum, _ = point.kernel.log_spectrum_and_gradient(
-        point.dimension, degree, truncated=problem.truncated
+        point.dimension, degree, truncated=setting.truncated
     )
-    given = (problem.source, log_spectrum, point.noise, problem.n_jobs)
-    sums = SolutionBySums.of(problem.statistics(point, degree), *given)
-    return sums, SolutionByRows(problem.geometry(point, degree), *given)
+    given = (setting.source, log_spectrum, point.noise, setting.n_jobs)
+    sums = SolutionBySums.of(setting.statistics(point, degree), *given)
+    return sums, SolutionByRows(setting.geometry(point, degree), *given)
 
 
 def make(rng, n=60, noise="constant", truncated=True, targets=1):
@@ -32,7 +30,7 @@ def make(rng, n=60, noise="constant", truncated=True, targets=1):
     shift, scale = np.full(targets, 3.0), np.full(targets, 2.0)
     scaling = (np.array([0.0, 0.2, 0.1]), np.array([1.0, 0.7, 1.2]))
     source, live = ArraySource(X, 3 + 2 * y, weights), np.ones(3, dtype=bool)
-    return Problem(source, *scaling, shift, scale, noise, truncated, live)
+    return Setting(source, *scaling, shift, scale, noise, truncated, live)
 
 
 @pytest.mark.parametrize("noise", ["constant", "radial"])
@@ -48,11 +46,10 @@ def make(rng, n=60, noise="constant", truncated=True, targets=1):
     ],
 )
 def test_both_routes_agree(rng, noise, truncated, targets, point):
-    problem = make(rng, noise=noise, truncated=truncated, targets=targets)
+    setting = make(rng, noise=noise, truncated=truncated, targets=targets)
     given = {"relevance": np.array([0.9, 0.5, 0.4]), "kernel": Matern(1.5, 0.6, 2.0)}
-    given |= {"noise": np.full(targets, 0.1)} | point
-    point = Hyperparameters(**given | {"relevance": relevance_of(given["relevance"], problem.live)})
-    sums, rows = both(problem, point, 5)
+    point = Hyperparameters(**{**given, "noise": np.full(targets, 0.1), **point})
+    sums, rows = both(setting, point, 5)
     tight = {"rtol": 1e-7, "atol": 1e-7 * abs(sums.value)}
     np.testing.assert_allclose(rows.value, sums.value, rtol=1e-9)
     np.testing.assert_allclose(rows.d_log_spectrum, sums.d_log_spectrum, **tight)
@@ -65,10 +62,8 @@ def test_both_routes_agree(rng, noise, truncated, targets, point):
 
 
 def test_the_smaller_matrix_is_taken(rng):
-    problem = make(rng, n=60)
-    point = Hyperparameters(
-        relevance_of(np.ones(3), np.ones(3, dtype=bool)), Matern(1.5, 0.6, 2.0), np.full(1, 0.1)
-    )
-    assert isinstance(Objective(problem, point, 2).solve(point)[0], SolutionBySums)  # 14 harmonics
-    assert isinstance(Objective(problem, point, 6).solve(point)[0], SolutionByRows)  # 140
+    setting = make(rng, n=60)
+    point = Hyperparameters(np.ones(3), Matern(1.5, 0.6, 2.0), np.full(1, 0.1))
+    assert isinstance(Objective(setting, point, 2).solve(point)[0], SolutionBySums)  # 14 harmonics
+    assert isinstance(Objective(setting, point, 6).solve(point)[0], SolutionByRows)  # 140
     assert not has_few_rows(ArraySource(np.zeros((9000, 3)), np.zeros((9000, 1))), 10**6)

@@ -13,12 +13,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from vish.estimators.modelstate import describe, plain, plain_parameters, restore
+from vish.inference.ascent import Stage
 from vish.inference.gaussian import GaussianModel
 from vish.inference.passes import GROUP_ROWS
 from vish.inference.remainder import check_sums
 from vish.inference.sources import ArraySource, RowSource
 from vish.modelfile import ModelFileError, read_model, refusing, write_model
-from vish.search.trace import Stage
 from vish.sphere.threads import CHUNK_ROWS
 
 EVERY_ROWS = 4_194_304

@@ -13,24 +13,25 @@ import numpy as np
 from vish.estimators.checkpoint import Checkpoint
 from vish.estimators.search import (
     REFINE_ITERATIONS,
-    Learned,
-    make_problem,
+    Search,
+    make_setting,
     refined,
     searched,
     starting_relevance,
 )
 from vish.estimators.settings import FitSettings
 from vish.estimators.single_reading import Opened, can_read_once, read_once, rescaled
+from vish.inference.ascent import Stage
 from vish.inference.gaussian import GaussianModel, tells_of_noise
+from vish.inference.objective import Hyperparameters
 from vish.inference.passes import group_sums
 from vish.inference.progress import Progress
 from vish.inference.relearning import relearned
 from vish.inference.sources import RowSource
 from vish.inference.statistics import Statistics
 from vish.inference.subset import Subset, take_subset
-from vish.search.inputmap import relevance_of
-from vish.search.problem import Hyperparameters
-from vish.search.trace import Stage
+
+_CLEAR_GAIN = 3.0  # of log evidence, for noise that is not constant
 
 
 @dataclass
@@ -74,18 +75,17 @@ def _fit_once(source: RowSource, opened: Opened, settings: FitSettings, progress
     """The same in one reading: nothing but the units of the target was missing for the sums."""
     kind, size, first = settings.likelihood.noise, settings.subset_size, opened.first_rows
     assert settings.degree is not None
-    problem = make_problem(take_subset(first, size, settings.seed), kind, settings)
-    relevance = starting_relevance(settings, problem.live)
-    start = Hyperparameters(
-        relevance_of(relevance, problem.live), settings.kernel, np.ones(first.n_targets)
-    )
-    geometry = problem.geometry(start, settings.degree)
+    setting = make_setting(take_subset(first, size, settings.seed), kind, settings)
+    relevance = starting_relevance(settings, setting.live)
+    start = Hyperparameters(relevance, settings.kernel, np.ones(first.n_targets))
+    geometry = setting.geometry(start, settings.degree)
     with progress.rows("reading rows", source.n_rows) as done:
         subset, statistics = read_once(source, opened, geometry, settings, done)
     found = _search(subset, kind, settings, progress)
-    statistics = rescaled(statistics, found.problem.target_scale)
-    point, truncated = found.point, found.problem.truncated
-    model = GaussianModel(statistics, point.kernel, point.noise, truncated, optimism=found.optimism)
+    statistics = rescaled(statistics, found.setting.target_scale)
+    model = GaussianModel(
+        statistics, found.point.kernel, found.point.noise, found.setting.truncated
+    )
     if settings.optimize:
         model = relearned(model, settings.max_iter)
     return Fit(model, found.trace)
@@ -122,19 +122,17 @@ def _learn(
     with progress.rows("choosing a subset", source.n_rows) as done:
         subset = take_subset(source, settings.subset_size, settings.seed, done)
     found = _best_noise(subset, settings, progress)
-    problem, point, degree, trace = found.problem, found.point, found.degree, found.trace
+    setting, point, degree, trace = found.setting, found.point, found.degree, found.trace
     complete = subset.n_read <= settings.subset_size
     if settings.refine and settings.learns_relevance:
-        everything = problem
+        everything = setting
         if not complete:
-            weight = problem.weight * subset.n_read / subset.n_rows
+            weight = setting.weight * subset.n_read / subset.n_rows
             rows: Any = source  # to refine, any source does
-            everything = replace(problem, source=rows, known_weight=weight)
+            everything = replace(setting, source=rows, known_weight=weight)
         point = refined(everything, point, degree, REFINE_ITERATIONS, trace, progress)
-    empty = Statistics.zero(problem.geometry(point, degree))
-    model = GaussianModel(
-        empty, point.kernel, point.noise, problem.truncated, optimism=found.optimism
-    )
+    empty = Statistics.zero(setting.geometry(point, degree))
+    model = GaussianModel(empty, point.kernel, point.noise, setting.truncated)
     if not complete:
         return model, trace
     # All rows are here, in an order of their own: how they were given changes no bit.
@@ -143,28 +141,30 @@ def _learn(
     model = model.with_statistics(replace(statistics, n_rows=subset.n_read))
     if settings.optimize and tells_of_noise(subset.n_read):
         model = relearned(model, settings.max_iter)
+        model = replace(model, noise=found.corrected(model.noise))
     return model, trace
 
 
-def _best_noise(subset: Subset, settings: FitSettings, progress: Progress) -> Learned:
+def _best_noise(subset: Subset, settings: FitSettings, progress: Progress) -> Search:
     """The search for the noise asked for.
 
-    "auto" is constant unless rows held out are clearly for radial.
+    "auto" is constant unless the evidence is clearly larger for the other kind.
     """
     if settings.likelihood.noise != "auto":
         return _search(subset, settings.likelihood.noise, settings, progress)
     constant = _search(subset, "constant", settings, progress)
-    if constant.interrupted or not constant.losses.size:
+    if constant.interrupted:
         return constant
     radial = _search(subset, "radial", settings, progress)
-    gain = constant.losses - radial.losses
-    return radial if gain.sum() > np.sqrt(gain.size) * gain.std() else constant
+    clear = constant.log_evidence + _CLEAR_GAIN / constant.setting.weight
+    return radial if radial.log_evidence > clear else constant
 
 
-def _search(subset: Subset, noise_kind: str, settings: FitSettings, progress: Progress) -> Learned:
+def _search(subset: Subset, noise_kind: str, settings: FitSettings, progress: Progress) -> Search:
     """Hyperparameters from the subset, for one kind of noise."""
-    problem = make_problem(subset, noise_kind, settings)
+    setting = make_setting(subset, noise_kind, settings)
     n_targets = subset.y.shape[1]
+    relevance = starting_relevance(settings, setting.live)
     noise = np.asarray(settings.likelihood.variance, dtype=float)
     if noise.shape not in ((), (1,), (n_targets,)):
         raise ValueError(
@@ -175,7 +175,6 @@ def _search(subset: Subset, noise_kind: str, settings: FitSettings, progress: Pr
     learn = settings.optimize and tells_of_noise(subset.n_read)
     if settings.optimize and not learn:
         noise = np.ones(n_targets)  # all that the target varies may be noise
-    relevance = relevance_of(starting_relevance(settings, problem.live), problem.live)
     start = Hyperparameters(relevance, settings.kernel, noise, settings.likelihood.warp)
-    total_weight = problem.weight * max(1.0, subset.n_read / settings.subset_size)
-    return searched(problem, start, settings, progress, learn, total_weight)
+    rows_to_come = setting.weight * max(0.0, subset.n_read / settings.subset_size - 1)
+    return searched(setting, start, settings, progress, learn, rows_to_come)

@@ -93,7 +93,6 @@ def check_record(
 
 # ---- a model: what `modelstate.describe` writes
 
-NOT_NEGATIVE = Rule(lambda v: _is_number(v) and v >= 0, "a number of at least 0")
 WARP = {"skew": NUMBER, "tail": POSITIVE, "location": NUMBER, "scale": POSITIVE}
 _GEOMETRY = {
     "degree": WHOLE,
@@ -107,12 +106,12 @@ _GEOMETRY = {
 }
 _TOTALS = {
     "log_radii": NEARLY_POSITIVE,
-    "weight": NOT_NEGATIVE,
+    "weight": Rule(lambda v: _is_number(v) and v >= 0, "a number of at least 0"),
     "n_rows": WHOLE,
     "log_slopes": NUMBER,
 }
 _HEADERS = {
-    "gaussian": _GEOMETRY | {"totals": RECORD, "optimism": list_of(NOT_NEGATIVE)},
+    "gaussian": _GEOMETRY | {"totals": RECORD},
     "sites": _GEOMETRY | {"likelihood": RECORD, "y_shift": NUMBER, "y_scale": POSITIVE},
 }
 # Shapes by letter: D inputs, T targets (or latent functions), M harmonics, S sums.
@@ -134,15 +133,13 @@ def check_state(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> 
     """Refuse a header and arrays that no model has, before anything is built from them."""
     check(header.get("model"), _GEOMETRY["model"], "model")
     kind = header["model"]
-    check_record(header, _HEADERS[kind], "header", absent=("odd", "optimism"), others=True)
+    check_record(header, _HEADERS[kind], "header", absent=("odd",), others=True)
     if header["warp"] is not None:
         check_record(header["warp"], WARP, "warp")
     if kind == "gaussian":
         check_record(header["totals"], _TOTALS, "totals", absent=("log_slopes",))
         if header["totals"]["weight"] > 0 and not header["totals"]["n_rows"]:
             raise ValueError("totals have a weight, but no rows")
-        if len(header.get("optimism", [0])) not in (1, len(arrays.get("target_shift", [0]))):
-            raise ValueError("optimism has another length than there are targets")
     for name in ("relevance", *_SHAPES[kind]):
         _check_numbers(arrays, name)
     _check_shapes(header, arrays, kind)

@@ -26,13 +26,13 @@ from vish.estimators.modelchecks import (
     optional,
     whole,
 )
+from vish.inference.ascent import Stage
 from vish.inference.gaussian import GaussianModel
 from vish.inference.site_reading import Sites
 from vish.inference.sites import SiteModel
 from vish.inference.statistics import Geometry, Statistics
 from vish.kernels.storage import from_dict
 from vish.modelfile import refusing
-from vish.search.trace import Stage
 from vish.sphere.projection import Projection
 
 _SUMS = ("moments", "cross", "squares")
@@ -79,7 +79,6 @@ def describe(model: GaussianModel | SiteModel) -> State:
         header |= {
             "model": "gaussian",
             "totals": {name: plain(getattr(statistics, name)) for name in _TOTALS},
-            "optimism": np.broadcast_to(model.optimism, model.noise.shape).tolist(),
         }
         arrays |= {name: getattr(statistics, name) for name in _SUMS}
         arrays["noise_variance"] = model.noise
@@ -126,13 +125,10 @@ def _restored(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Gaussian
     if header["model"] == "gaussian":
         moments, cross, squares = (arrays[name] for name in _SUMS)
         statistics = Statistics(geometry, moments, cross, squares, **header["totals"])
-        optimism = np.array(header.get("optimism", 0.0))  # files of earlier versions have none
         local = restore_local(
             header.get("local"), arrays, geometry.projection.n_inputs, geometry.n_targets
         )
-        return GaussianModel(
-            statistics, kernel, arrays["noise_variance"], truncated, local, optimism
-        )
+        return GaussianModel(statistics, kernel, arrays["noise_variance"], truncated, local)
     sites = Sites(arrays["site_moments"], arrays["site_cross"])
     likelihood = restore_likelihood(header["likelihood"])
     if getattr(likelihood, "n_latents", 0) != geometry.n_targets:

@@ -41,8 +41,7 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, VISHBase):
     likelihood : Gaussian, Warped or another of `vish.likelihoods`, optional
         `Gaussian(noise="constant")` by default.
     degree : int or "auto", default="auto"
-        Largest degree of the harmonics; "auto" raises it while rows held out
-        are for it.
+        Largest degree of the harmonics; "auto" raises it while the evidence pays.
     max_features : int, default=1000
         Bound on the number of harmonics when the degree is chosen.
     tail : {"truncated", "variational", "neighbors", "auto"}, default="truncated"
@@ -56,7 +55,7 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, VISHBase):
         Most rows that are kept; of more, those of smallest hash.
     rank : int, None or "auto", default="auto"
         The learned map of the inputs: a matrix to `rank` dimensions, one factor per input
-        (None), or whichever does better at rows held out.
+        (None), or whichever does better, at rows held out and by evidence.
     relevance : float or array of shape (D,) or (p, D), optional
         Fixes the map instead of learning it.
     scaling : pair of arrays (centre, scale), optional
@@ -64,7 +63,7 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, VISHBase):
     optimize : bool, default=True
         Whether anything is learned. If not, kernel and likelihood are used as given.
     n_starts : int, default=3
-        Starts of the search, from relevances of several sizes.
+        Starts of the search; twice as many where rows are few.
     subset_size : int, default=20_000
         Rows on which the hyperparameters are learned.
     refine : bool, default=False
@@ -74,7 +73,7 @@ class VISHRegressor(MultiOutputMixin, RegressorMixin, VISHBase):
     n_jobs : int, optional
         Threads; None is all cores.
     random_state : int, RandomState or None
-        Of the subset and the rows held out. None always takes the same ones.
+        Of the subset and the starts. None always takes the same ones.
     verbose : int, default=0
         1 shows progress.
 

@@ -4,6 +4,7 @@ Where it starts (the scaling of the rows, and the relevance), and what it finds.
 """
 
 import warnings
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -11,13 +12,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from vish.estimators.scaling import centre_and_scale, check_spread_of_target
 from vish.estimators.settings import FitSettings
+from vish.inference.ascent import Ascent, Stage
+from vish.inference.degrees import has_level
+from vish.inference.objective import Hyperparameters, Setting
 from vish.inference.progress import Progress
 from vish.inference.sources import ArraySource
-from vish.search.problem import Hyperparameters, Problem
-from vish.search.search import refine, run
-from vish.search.stage import Outcome, Status
-from vish.search.task import Asked, Search
-from vish.search.trace import Stage, Trace
+from vish.inference.training import Training
 from vish.sphere.memory import basis_size, physical_memory
 from vish.sphere.projection import Projection
 
@@ -25,7 +25,7 @@ _MATRICES = 5  # of the size of the Gram matrix that a solution holds at once
 REFINE_ITERATIONS = 10  # on all rows, where that is asked for
 
 
-def make_problem(subset: ArraySource, noise_kind: str, settings: FitSettings) -> Problem:
+def make_setting(subset: ArraySource, noise_kind: str, settings: FitSettings) -> Setting:
     """Scaling of inputs and targets from the subset, or as given."""
     centre, scale, live = centre_and_scale(subset.X, subset.weights)
     if settings.scaling is not None:
@@ -34,7 +34,7 @@ def make_problem(subset: ArraySource, noise_kind: str, settings: FitSettings) ->
         _warn_constant(np.flatnonzero(~live), settings.feature_names)
     shift, target_scale, _ = centre_and_scale(subset.y, subset.weights)
     check_spread_of_target(target_scale)
-    return Problem(
+    return Setting(
         subset, centre, scale, shift, target_scale, noise_kind, settings.truncated, live,
         settings.n_jobs,
     )  # fmt: skip
@@ -87,96 +87,91 @@ def _warn_constant(columns: np.ndarray, names: np.ndarray | None) -> None:
 # ---- the search
 
 
-class Learned(NamedTuple):
+class Search(NamedTuple):
     """What was found from a start."""
 
-    problem: Problem
+    setting: Setting
     point: Hyperparameters
     degree: int
     trace: list[Stage]
-    losses: np.ndarray  # of rows held out: their log densities, negative
-    optimism: np.ndarray  # of the noise, in rows  [T]
     interrupted: bool
+    corrected: Callable[[np.ndarray], np.ndarray]  # noise, by rows that were held out
+
+    @property
+    def log_evidence(self) -> float:
+        """Per row, of the last stage, which is that of all rows at the degree chosen."""
+        return self.trace[-1].log_evidence if self.trace else -np.inf
 
 
 def searched(
-    problem: Problem,
+    setting: Setting,
     start: Hyperparameters,
     settings: FitSettings,
     progress: Progress,
     learn: bool,
-    total_weight: float = 0.0,
-) -> Learned:
+    rows_to_come: float = 0.0,
+) -> Search:
     """The best hyperparameters, or (unless `learn`) the start, at a degree that may be free.
 
-    `total_weight` is that of all rows, where the problem holds only some.
+    `rows_to_come` is the weight of the rows that are not in the setting's source.
     """
-    asked = Asked(
+    training = Training(
+        setting=setting,
         degree=settings.degree,
         rank=settings.rank,
         max_features=settings.max_features,
         n_starts=settings.n_starts,
         max_iter=settings.max_iter,
-        learn=learn,
+        rng=np.random.default_rng(settings.seed),
         learn_relevance=settings.learns_relevance,
-        total_weight=total_weight,
+        report=progress.stage,
+        rows_to_come=rows_to_come,
     )
-    search = Search(problem, asked, trace=Trace(progress.stage))
-    answer = run(search, start)
-    outcome = answer.outcome
     if learn:
-        _tell(search, answer.outcome)
-    return Learned(
-        problem,
-        outcome.point,
-        outcome.degree,
-        search.trace.stages,
-        answer.losses,
-        answer.optimism,
-        outcome.status is Status.INTERRUPTED,
-    )
+        point, degree = training.run(start)
+        _tell(training, settings, point, degree)
+    else:
+        point, degree = training.hold(start)
+    found = (point, degree, training.trace, training.interrupted, training.corrected)
+    return Search(setting, *found)
 
 
 def refined(
-    problem: Problem,
+    setting: Setting,
     point: Hyperparameters,
     degree: int,
     max_iter: int,
     trace: list[Stage],
     progress: Progress,
 ) -> Hyperparameters:
-    """A few more steps from a point, on the rows of a problem."""
-    search = Search(problem, Asked(degree, max_iter=max_iter), trace=Trace(progress.stage, trace))
-    return refine(search, point, degree).point
+    """A few more steps from a point, on the rows of a setting."""
+    ascent = Ascent(setting=setting, max_iter=max_iter, report=progress.stage, trace=trace)
+    return ascent.refine(point, degree)
 
 
-def _tell(search: Search, outcome: Outcome) -> None:
+def _tell(training: Training, settings: FitSettings, point: Hyperparameters, degree: int) -> None:
     """Warnings that a search has earned."""
-    asked, point = search.asked, outcome.point
-    if outcome.status is Status.INTERRUPTED:
-        _warn("interrupted while learning: the best hyperparameters so far are used")
-    elif outcome.status is Status.BUDGET and outcome.n_iter >= asked.max_iter:
-        _warn(
-            f"learning stopped at max_iter={asked.max_iter} before it converged: increase max_iter"
-        )
-    elif outcome.status is Status.BUDGET and outcome.last_gain > search.policy.matters:
-        _warn(
-            f"the last stage ended after {outcome.n_iter} iterations, when its time was up and "
-            f"each still gained {outcome.last_gain:.2g} of log density per row: lower "
-            "max_features or degree, or refine=True"
-        )
-    if asked.degree is not None or outcome.degree > 1:
-        return
-    higher = 2 if point.has_level(2) else 3
-    needed = point.n_harmonics(higher)
-    if needed > asked.max_features:
+    if training.interrupted:
         warnings.warn(
-            f"max_features={asked.max_features} leaves degree 1, a linear model: degree "
+            "interrupted while learning: the best hyperparameters so far are used",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    elif not training.converged:
+        warnings.warn(
+            f"learning stopped at max_iter={settings.max_iter} before it converged: "
+            "increase max_iter",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    if settings.degree is not None or degree > 1:
+        return
+    higher = 2 if has_level(point, 2) else 3
+    needed = point.kernel.n_harmonics(point.dimension, higher)
+    if needed > settings.max_features:
+        warnings.warn(
+            f"max_features={settings.max_features} leaves degree 1, a linear model: degree "
             f"{higher} needs {needed:,} features; raise max_features or lower rank",
             UserWarning,
-            stacklevel=5,
+            stacklevel=4,
         )
-
-
-def _warn(text: str) -> None:
-    warnings.warn(text, ConvergenceWarning, stacklevel=5)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from vish.estimators.search import REFINE_ITERATIONS, Learned, make_problem, refined, searched
+from vish.estimators.search import REFINE_ITERATIONS, Search, make_setting, refined, searched
 from vish.estimators.settings import FitSettings
 from vish.estimators.site_regression import (
     as_regression,
@@ -22,7 +22,9 @@ from vish.estimators.site_regression import (
     model_at,
     with_sites_of,
 )
+from vish.inference.ascent import Stage
 from vish.inference.convergence import Convergence, converge
+from vish.inference.objective import Hyperparameters, Setting
 from vish.inference.passes import MappedSource
 from vish.inference.progress import Progress
 from vish.inference.pseudo_rows import PseudoRows, pseudo_rows
@@ -32,9 +34,6 @@ from vish.inference.sites import SiteModel
 from vish.inference.sources import ArraySource, RowSource
 from vish.inference.subset import take_subset
 from vish.likelihoods import Likelihood
-from vish.search.inputmap import relevance_of
-from vish.search.problem import Hyperparameters, Problem
-from vish.search.trace import Stage
 
 _ROUNDS, _ROUND_ITERATIONS, _ROUND_PASSES = 15, 15, 20
 _ROUNDS_OF_SEVERAL = 4  # latent functions: a pass costs as many solutions, the map stays
@@ -66,14 +65,13 @@ def fit_sites(source: RowSource, settings: FitSettings, progress: Progress) -> S
         likelihood.check(source.y[:, 0])
     with progress.rows("choosing a subset", source.n_rows) as done:
         subset = take_subset(source, settings.subset_size, settings.seed, done)
-    problem = make_problem(subset, "constant", settings)
-    model = first_model(problem, settings)
-    regression = first_regression(problem, model, learn_noise=settings.optimize)
+    setting = make_setting(subset, "constant", settings)
+    model = first_model(setting, settings)
+    regression = first_regression(setting, model, learn_noise=settings.optimize)
     noise = np.ones(likelihood.guides)
-    relevance = relevance_of(model.geometry.projection.relevance, problem.live)
-    start = Hyperparameters(relevance, model.kernel, noise)
+    start = Hyperparameters(model.geometry.projection.relevance, model.kernel, noise)
     found = searched(regression, start, settings, progress, settings.optimize)
-    model = model_at(model, problem, found.point, found.degree)
+    model = model_at(model, setting, found.point, found.degree)
     all_in_subset = subset.n_read <= settings.subset_size
     if settings.optimize:
         if likelihood.n_latents == 1:
@@ -81,7 +79,7 @@ def fit_sites(source: RowSource, settings: FitSettings, progress: Progress) -> S
             if regression.learn_noise:
                 model = relearned_likelihood(model, subset, settings.max_iter)
         found = found._replace(point=replace(found.point, noise=noise))
-        model = _take_turns(model, problem, found, settings, progress)
+        model = _take_turns(model, setting, found, settings, progress)
         if not all_in_subset:  # as if all rows were like these
             model = replace(model, sites=model.sites * (subset.n_read / settings.subset_size))
     with progress.passes("reading rows, pass", source.n_rows) as done:
@@ -90,7 +88,7 @@ def fit_sites(source: RowSource, settings: FitSettings, progress: Progress) -> S
         if settings.optimize and not all_in_subset:
             end = _relearn(end, source, settings, done)
     if settings.refine and settings.learns_relevance:
-        end = _refine(end, problem, source, n_jobs, progress, found.trace)
+        end = _refine(end, setting, source, n_jobs, progress, found.trace)
     if not end.converged:
         warnings.warn(
             f"the sites have not converged in {end.n_passes} passes: the fit may be rough",
@@ -105,10 +103,10 @@ def _tolerances(likelihood: Likelihood) -> tuple[float, float]:
 
 
 def _take_turns(
-    model: SiteModel, problem: Problem, found: Learned, settings: FitSettings, progress: Progress
+    model: SiteModel, setting: Setting, found: Search, settings: FitSettings, progress: Progress
 ) -> SiteModel:
     """Sites, likelihood and hyperparameters in turn, on the subset, while the bound rises."""
-    subset, n_jobs, point, degree = problem.source, settings.n_jobs, found.point, found.degree
+    subset, n_jobs, point, degree = setting.source, settings.n_jobs, found.point, found.degree
     tolerance, _ = _tolerances(model.likelihood)
     one_latent = model.likelihood.n_latents == 1  # else no regression has all the sites
     end = converge(model, subset, _ROUND_PASSES, n_jobs, fresh=not one_latent, tolerance=tolerance)
@@ -117,10 +115,10 @@ def _take_turns(
         new = relearned_likelihood(end.model, subset, settings.max_iter)
         moved = settings.learns_relevance and new.likelihood.guides == 1
         if moved:
-            regression = as_regression(problem, pseudo_rows(new, subset))
+            regression = as_regression(setting, pseudo_rows(new, subset))
             point = replace(point, kernel=new.kernel)
             point = refined(regression, point, degree, _ROUND_ITERATIONS, found.trace, progress)
-            new = model_at(new, problem, point, degree)
+            new = model_at(new, setting, point, degree)
             if one_latent:
                 new = with_sites_of(regression, new, point, degree)
         else:
@@ -137,7 +135,7 @@ def _take_turns(
 
 def _refine(
     end: Convergence,
-    problem: Problem,
+    setting: Setting,
     source: RowSource,
     n_jobs: int | None,
     progress: Progress,
@@ -151,11 +149,11 @@ def _refine(
         if isinstance(source, ArraySource)
         else MappedSource(source, PseudoRows.of(model), len(noise))
     )
-    everything = replace(as_regression(problem, rows), known_weight=end.weight)
-    relevance = relevance_of(model.geometry.projection.relevance, problem.live)
+    everything = replace(as_regression(setting, rows), known_weight=end.weight)
+    relevance = model.geometry.projection.relevance
     point = Hyperparameters(relevance, model.kernel, noise)
     point = refined(everything, point, degree, REFINE_ITERATIONS, trace, progress)
-    model = model_at(model, problem, point, degree)
+    model = model_at(model, setting, point, degree)
     with progress.passes("reading rows, pass", source.n_rows) as done:
         _, tolerance = _tolerances(model.likelihood)
         result = converge(model, source, MAX_PASSES, n_jobs, done, True, tolerance)

@@ -18,7 +18,6 @@ from vish.inference.statistics import NormalEquations, Statistics
 from vish.neighbors.process import Conditional, LocalProcess
 from vish.sphere.threads import map_in_order, row_chunks
 
-NOISE_BOUNDS = (1e-7, 1e2)  # of standardised targets
 _OF_HARMONICS = {"prior", "equations", "_evidence", "posterior"}
 _LARGEST_ROOTS = 20_000_000  # numbers
 _LEAST_ROWS = 3  # any two are on a line
@@ -38,8 +37,6 @@ class GaussianModel:
     noise: np.ndarray  # [T], in units of the standardised (and warped) targets
     truncated: bool
     local: Local | None = None  # the rows kept for the detail beyond the harmonics
-    # Of the noise, in rows: learned from rows of weight n, it is too small by 1 + optimism / n.
-    optimism: np.ndarray | float = 0.0  # [T]
 
     @property
     def geometry(self):

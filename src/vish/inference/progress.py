@@ -16,12 +16,8 @@ class Progress:
         """One stage of the search is done."""
         if self._display is not None:
             kind = "diagonal" if stage.rank is None else f"rank {stage.rank}"
-            self._display.console.print(
-                f"{stage.name:13}{kind:9} degree {stage.degree:2}, {stage.n_harmonics:5} "
-                f"harmonics: {stage.log_evidence:9.4f} per row, {stage.n_iter:3} iterations, "
-                f"{stage.seconds:5.2f} s, {stage.status}"
-            )
-            self._display.update(self._search, description="learning", visible=True)
+            text = f"learning: degree {stage.degree}, {kind}, log evidence {stage.log_evidence:.4f}"
+            self._display.update(self._search, description=text + " per row", visible=True)
 
     @contextmanager
     def rows(self, text: str, total: int | None) -> Iterator[Callable[[int], None]]:

@@ -12,7 +12,8 @@ from scipy.linalg import block_diag
 from scipy.optimize import minimize
 
 from vish.inference.evidence import Factor, evidence
-from vish.inference.gaussian import NOISE_BOUNDS, GaussianModel, tells_of_noise
+from vish.inference.gaussian import GaussianModel, tells_of_noise
+from vish.inference.objective import NOISE_BOUNDS, bounds_of_kernel, log_prior_of_kernel
 from vish.inference.scoring import Slope, average_information, climb
 from vish.inference.sites import SiteModel
 from vish.inference.sources import ArraySource
@@ -20,10 +21,7 @@ from vish.sphere.blas import blas_threads_for
 
 
 def relearned(model: GaussianModel, max_iter: int) -> GaussianModel:
-    """Kernel and noise that maximise the evidence of the statistics.
-
-    The noise is then larger by what the map owes to the rows that it was learned from.
-    """
+    """Kernel and noise that maximise the evidence of the statistics."""
     if not tells_of_noise(model.statistics.n_rows) or model.statistics.weight <= 0:
         return model
     equations, P, T = model.equations, len(model.kernel.log_parameters), len(model.noise)
@@ -31,7 +29,7 @@ def relearned(model: GaussianModel, max_iter: int) -> GaussianModel:
     def at(theta: np.ndarray) -> Slope:
         prior, noise = model.prior.at(theta[:P]), np.exp(theta[P:])
         result = evidence(equations, prior.log_spectrum, noise)
-        value, slope = prior.kernel.log_prior()
+        value, slope = log_prior_of_kernel(prior.kernel)
         by_kernel = prior.jacobian.T @ result.d_log_spectrum + slope
         chain = block_diag(prior.jacobian, np.eye(T))
         information = average_information(equations, prior.log_spectrum, noise, result)
@@ -42,8 +40,7 @@ def relearned(model: GaussianModel, max_iter: int) -> GaussianModel:
     start = np.append(model.kernel.log_parameters, np.log(model.noise))
     with blas_threads_for(len(equations.degrees)):
         theta = climb(at, start, bounds, max_iter)
-    noise = np.exp(theta[P:]) * (1 + model.optimism / model.statistics.weight)
-    return replace(model, kernel=model.prior.at(theta[:P]).kernel, noise=noise)
+    return replace(model, kernel=model.prior.at(theta[:P]).kernel, noise=np.exp(theta[P:]))
 
 
 def relearned_kernel(model: SiteModel, max_iter: int) -> SiteModel:
@@ -57,7 +54,7 @@ def relearned_kernel(model: SiteModel, max_iter: int) -> SiteModel:
     def objective(theta: np.ndarray) -> tuple[float, np.ndarray]:
         prior = model.prior.at(theta)
         scales, n_levels = prior.scales(model.degrees), len(prior.log_spectrum) - 1
-        value, slope = prior.kernel.log_prior()
+        value, slope = log_prior_of_kernel(prior.kernel)
         by_level = np.zeros(n_levels + 1)
         for gram, b in zip(grams, model.total.cross, strict=True):
             factor = Factor.of(gram, scales, 1.0)
@@ -69,7 +66,7 @@ def relearned_kernel(model: SiteModel, max_iter: int) -> SiteModel:
             value, by_level[-1] = value - tail, by_level[-1] - tail
         return -value / size, -(prior.jacobian.T @ by_level + slope) / size
 
-    bounds = model.kernel.log_bounds_of_latent
+    bounds = bounds_of_kernel(model.kernel, latent=True)
     start = np.clip(model.kernel.log_parameters, *bounds.T)
     outcome = minimize(
         objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": max_iter}

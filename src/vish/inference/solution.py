@@ -33,9 +33,6 @@ class Solution(Protocol):
     @property
     def geometry(self) -> Geometry: ...
 
-    @property
-    def numbers_used(self) -> float: ...  # sum of the leverages of the rows, over the targets
-
     def relevance_gradient(self) -> np.ndarray: ...  # shape of the relevance
 
     def moments(self, X: np.ndarray, with_variance: bool = True) -> Moments: ...
@@ -69,12 +66,6 @@ class SolutionBySums:
     @property
     def d_log_noise(self) -> np.ndarray:
         return self.result.d_log_noise
-
-    @property
-    def numbers_used(self) -> float:
-        """tr(Sigma G) / tau2 = M - tr B^{-1}, over the targets."""
-        diagonals = (factor.inverse_diagonal for factor in self.result.factors)
-        return float(sum(len(diagonal) - diagonal.sum() for diagonal in diagonals))
 
     def relevance_gradient(self) -> np.ndarray:
         return relevance_gradient(

@@ -168,11 +168,6 @@ class SolutionByRows:
         surplus = self._weight - len(self._weights)
         return (squares - traces - surplus) / 2 + self._price_of_tail
 
-    @property
-    def numbers_used(self) -> float:
-        """tr(K C^{-1}) = n - tr B^{-1}, over the targets."""
-        return float(sum(len(f.scales) - f.inverse_diagonal.sum() for f in self._factors))
-
     def relevance_gradient(self) -> np.ndarray:
         """dE / d relevance. -> shape of the relevance"""
         geometry = self.geometry

@@ -68,10 +68,6 @@ class ArraySource:
     def n_targets(self) -> int:
         return self.y.shape[1]
 
-    @property
-    def total_weight(self) -> float:
-        return float(self.n_rows if self.weights is None else self.weights.sum())
-
     def chunks(self, first_row: int = 0) -> Iterator[Chunk]:
         for rows in row_chunks(self.n_rows)[first_row // CHUNK_ROWS :]:
             weights = None if self.weights is None else self.weights[rows]

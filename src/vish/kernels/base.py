@@ -20,8 +20,6 @@ from vish.kernels.levels import log_sum
 from vish.sphere.levels import level_sizes, log_level_sizes
 from vish.sphere.validation import check_degree, check_dimension
 
-LOG_VARIANCE_SPREAD = 5.0  # standard deviation of the prior
-LARGEST_LATENT_VARIANCE = 1e3
 _FULL_DEGREES = 4096  # where a Mercer sum that does not converge is cut
 
 
@@ -116,30 +114,6 @@ class Kernel(ABC):
                 "kernel.start(dimension, degree) for a starting value"
             )
         return np.log(np.array(values, dtype=np.float64))
-
-    @property
-    def _variances(self):
-        """Which of the parameters are variances.  [P] of bool"""
-        return np.array([name == "variance" for name in self.parameter_names], dtype=bool)
-
-    def log_prior(self):
-        """Weak prior on the log parameters: its log up to a constant, and the gradient.
-
-        It decides only where the data do not: variances are around 1, within a factor of e^5.
-        """
-        deviation = np.where(self._variances, self.log_parameters, 0.0) / LOG_VARIANCE_SPREAD
-        return -float(deviation @ deviation) / 2, -deviation / LOG_VARIANCE_SPREAD
-
-    @property
-    def log_bounds_of_latent(self):
-        """Bounds where f is a log-odds or log-rate: one that spreads by 30 is as good as certain.
-
-        A larger variance only makes the variance of f lose its digits.  [P, 2]
-        """
-        bounds = np.array(self.log_bounds)
-        largest = np.log(LARGEST_LATENT_VARIANCE)
-        bounds[self._variances, 1] = np.minimum(bounds[self._variances, 1], largest)
-        return bounds
 
     @property
     def log_bounds(self):

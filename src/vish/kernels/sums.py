@@ -52,10 +52,6 @@ class Sum(Kernel):
         )
 
     @property
-    def _variances(self):
-        return np.concatenate([kernel._variances for kernel in self.kernels])
-
-    @property
     def log_parameters(self):
         return np.concatenate([kernel.log_parameters for kernel in self.kernels])
 

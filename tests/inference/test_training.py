@@ -1,13 +1,13 @@
 """The search for hyperparameters: what it finds on data of a known kind."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from vish import VISHRegressor
-from vish.inference.relearning import relearned
-from vish.kernels import ArcCosine, Matern, Odd
+from vish.estimators.search import make_setting
+from vish.estimators.settings import FitSettings
+from vish.inference.sources import ArraySource
+from vish.inference.training import _mixes
 
 
 def test_irrelevant_inputs_get_little_relevance(rng):
@@ -15,6 +15,11 @@ def test_irrelevant_inputs_get_little_relevance(rng):
     y = np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] ** 2 + 0.1 * rng.standard_normal(500)
     relevance = VISHRegressor(degree=4, rank=None).fit(X, y).relevance_
     assert relevance[:2].min() > 5 * relevance[2:].max()
+
+
+def test_a_map_of_one_row_is_no_diagonal():
+    assert _mixes(np.array([[0.5, 0.2, 0.0]]))
+    assert not _mixes(np.diag([0.5, 0.2, 0.0]))
 
 
 def test_a_linear_map_finds_a_ridge_function(rng):
@@ -44,6 +49,15 @@ def test_a_map_is_found_for_a_function_that_swings(rng, degree):
             leading = np.linalg.svd(model.relevance_)[2][0]
     np.testing.assert_allclose(leading * np.sign(leading[0]), [0.5**0.5, -(0.5**0.5)], atol=0.05)
     assert errors["auto"] < 0.75 * errors[None]
+
+
+def test_every_row_is_held_out_once(rng):
+    source = ArraySource(rng.standard_normal((20, 2)), np.arange(20.0)[:, None])
+    rows = make_setting(source, "constant", FitSettings.of(VISHRegressor()))
+    held = [rows.rolled(5 * fold).rows(15, 20) for fold in range(4)]
+    np.testing.assert_array_equal(np.sort(np.concatenate([h.y[:, 0] for h in held])), np.arange(20))
+    whole = rows.rolled(5).source
+    np.testing.assert_array_equal(whole.X[whole.y[:, 0] == 3.0], rows.source.X[3:4])
 
 
 def test_a_given_map_and_a_free_degree(rng):
@@ -97,54 +111,3 @@ def test_inputs_that_move_together_are_few_directions(rng):
     model = VISHRegressor().fit(X[:200], y[:200])
     assert model.relevance_.shape[0] in (8, 16)
     assert np.var(y[200:] - model.predict(X[200:])) < 0.15 * np.var(y[200:])
-
-
-def test_the_degree_is_raised_while_it_pays(rng):
-    X = rng.uniform(-2, 2, (400, 1))
-    noise = 0.05 * rng.standard_normal(400)
-    straight = VISHRegressor(max_features=100).fit(X, X[:, 0] + noise)
-    wavy = VISHRegressor(max_features=100).fit(X, np.sin(6 * X[:, 0]) + noise)
-    assert straight.score(X, X[:, 0]) > 0.999
-    assert wavy.degree_ > 10  # to degrees up to 5 it is all noise
-    assert wavy.n_harmonics_ <= 100
-    assert wavy.score(X, np.sin(6 * X[:, 0])) > 0.999
-    assert wavy.noise_variance_ == pytest.approx(0.05**2, rel=0.3)
-
-
-def test_degrees_that_a_kernel_leaves_out_are_passed_over(rng):
-    """Odd degrees from 3 on have no variance here: none of them is the end of the climb."""
-    X = rng.standard_normal((300, 2))
-    y = np.sin(3 * X[:, 0]) * X[:, 1] + 0.1 * rng.standard_normal(300)
-    model = VISHRegressor(ArcCosine(1), relevance=[1.0, 1.0], optimize=False, max_features=150)
-    assert model.fit(X, y).degree_ > 5
-
-
-def test_an_odd_kernel_climbs_by_odd_degrees(rng):
-    X = rng.uniform(-2, 2, (400, 2))
-    y = np.sin(3 * X[:, 0]) * X[:, 1] + 0.05 * rng.standard_normal(400)
-    model = VISHRegressor(Odd(Matern(1.5)), max_features=100, rank=None).fit(X, y)
-    assert {stage.degree % 2 for stage in model.fit_trace_} == {1}
-    assert model.degree_ >= 5
-    assert model.n_harmonics_ <= 100
-    assert model.score(X, y) > 0.98
-
-
-@pytest.mark.parametrize("degree", [1, 2, "auto"])
-def test_a_stored_spectrum_is_not_asked_beyond_its_end(rng, degree):
-    X = rng.standard_normal((60, 2))
-    kernel = Matern(1.5, 0.5).freeze(dimension=3, degree=2)
-    model = VISHRegressor(kernel, degree=degree, rank=None, n_starts=1).fit(X, X[:, 0] ** 2)
-    assert model.degree_ in (1, 2)
-
-
-def test_noise_that_the_map_owes_falls_with_the_rows(rng):
-    """Learned from few rows the noise is enlarged; by less, once more rows were read."""
-    X = rng.standard_normal((2000, 4))
-    y = np.sin(X[:, 0] - X[:, 1]) + 0.3 * rng.standard_normal(2000)
-    model = VISHRegressor(degree=4).fit(X[:60], y[:60])
-    optimism = model._model.optimism
-    assert np.all(optimism >= 0)
-    model.partial_fit(X, y)
-    plain = relearned(replace(model._model, optimism=0.0), 200)
-    factor = 1 + optimism / model._model.statistics.weight
-    np.testing.assert_allclose(model._model.noise, plain.noise * factor, rtol=1e-3)

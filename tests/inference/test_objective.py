@@ -3,12 +3,10 @@
 import numpy as np
 import pytest
 
+from vish.inference.objective import Hyperparameters, Objective, Setting
 from vish.inference.sources import ArraySource
 from vish.kernels import ArcCosine, FreeSpectrum, Matern
 from vish.likelihoods import SinhArcsinh
-from vish.search.inputmap import Tied, relevance_of
-from vish.search.objective import Objective
-from vish.search.problem import Hyperparameters, Problem
 
 DIAGONAL, MATRIX = np.array([0.9, 0.0, 0.4]), np.array([[0.9, 0.0, -0.3], [0.2, 0.0, 0.5]])
 
@@ -20,13 +18,11 @@ def make(rng, noise="constant", truncated=True, targets=1, **point):
     source = ArraySource(X, 3 + 2 * y, rng.exponential(size=120))
     live = np.array([True, False, True])
     shift, scale = np.full(targets, 3.0), np.full(targets, 2.0)
-    problem = Problem(
+    setting = Setting(
         source, np.array([0.0, 2.0, 0.1]), np.ones(3), shift, scale, noise, truncated, live
     )
-    tied, matrix = point.pop("tied", False), point.pop("relevance", DIAGONAL)
-    relevance = Tied(matrix, live) if tied else relevance_of(matrix, live)
-    given = {"kernel": Matern(1.5, 0.6, 2.0), "noise": np.full(targets, 0.1)}
-    return problem, Hyperparameters(relevance, **given | point)
+    given = {"relevance": DIAGONAL, "kernel": Matern(1.5, 0.6, 2.0), "noise": np.full(targets, 0.1)}
+    return setting, Hyperparameters(**given | point)
 
 
 def difference(function, vector, step=1e-4):
@@ -51,8 +47,8 @@ def difference(function, vector, step=1e-4):
     ],
 )
 def test_gradient(rng, noise, truncated, targets, point):
-    problem, start = make(rng, noise, truncated, targets, **point)
-    objective = Objective(problem, start, 3)
+    setting, start = make(rng, noise, truncated, targets, **point)
+    objective = Objective(setting, start, 3)
     vector = objective.pack(start) + 0.05 * rng.standard_normal(len(objective.pack(start)))
     value, gradient = objective(vector)
     assert np.isfinite(value)
@@ -60,60 +56,59 @@ def test_gradient(rng, noise, truncated, targets, point):
     np.testing.assert_allclose(gradient, expected, atol=1e-7 * (1 + np.abs(expected).max()))
 
 
-@pytest.mark.parametrize("free", [{}, {"learn_relevance": False}])
+@pytest.mark.parametrize("free", [{}, {"learn_relevance": False}, {"learn_rest": False}])
 @pytest.mark.parametrize(
     "point", [{}, {"relevance": MATRIX}, {"tied": True}, {"warp": SinhArcsinh(0.1, 0.9)}]
 )
 def test_vectors_and_points(rng, point, free):
-    problem, start = make(rng, **point)
-    objective = Objective(problem, start, 2, **free)
+    setting, start = make(rng, **point)
+    objective = Objective(setting, start, 2, **free)
     vector = objective.pack(start)
     assert vector.shape == (len(objective.bounds),)
     assert np.all((objective.bounds[:, 0] <= vector) & (vector <= objective.bounds[:, 1]))
     back = objective.unpack(vector)
-    np.testing.assert_allclose(back.relevance.matrix, start.relevance.matrix, rtol=1e-14)
-    np.testing.assert_array_equal(back.relevance.matrix[..., 1], 0)
+    np.testing.assert_allclose(back.relevance, start.relevance, rtol=1e-14)
+    np.testing.assert_array_equal(back.relevance[..., 1], 0)
     np.testing.assert_allclose(back.noise, start.noise)
     np.testing.assert_allclose(back.kernel.log_parameters, start.kernel.log_parameters)
     assert len(objective(vector)[1]) == len(vector)
 
 
 def test_a_tied_relevance_keeps_its_shape(rng):
-    problem, start = make(rng, tied=True)
-    objective = Objective(problem, start, 2)
+    setting, start = make(rng, tied=True)
+    objective = Objective(setting, start, 2)
     vector = objective.pack(start)
     vector[0] += np.log(3)
-    moved = objective.unpack(vector).relevance.matrix
-    np.testing.assert_allclose(moved, 3 * start.relevance.matrix)
+    np.testing.assert_allclose(objective.unpack(vector).relevance, 3 * start.relevance)
 
 
 def test_the_first_rows(rng):
-    problem, _ = make(rng)
-    few = problem.first(50)
+    setting, _ = make(rng)
+    few = setting.only_rows(50)
     assert few.source.n_rows == 50
-    assert few.weight == pytest.approx(problem.source.weights[:50].sum())
-    assert problem.first(500) is problem
+    assert few.weight == pytest.approx(setting.source.weights[:50].sum())
+    assert setting.only_rows(500) is setting
 
 
 def test_a_free_spectrum(rng):
-    problem, start = make(rng, kernel=FreeSpectrum().start(4, 3))
-    objective = Objective(problem, start, 3)
+    setting, start = make(rng, kernel=FreeSpectrum().start(4, 3))
+    objective = Objective(setting, start, 3)
     vector = objective.pack(start)
     np.testing.assert_allclose(objective(vector)[1], difference(objective, vector), atol=1e-7)
 
 
 def test_rows_are_read_once_while_the_map_stays(rng, monkeypatch):
-    problem, start = make(rng)
+    setting, start = make(rng)
     reads = []
-    statistics = Problem.statistics
+    statistics = Setting.statistics
     monkeypatch.setattr(
-        Problem, "statistics", lambda self, *given: reads.append(1) or statistics(self, *given)
+        Setting, "statistics", lambda self, *given: reads.append(1) or statistics(self, *given)
     )
-    objective = Objective(problem, start, 3, learn_relevance=False)
+    objective = Objective(setting, start, 3, learn_relevance=False)
     vector = objective.pack(start)
     values = [objective(vector + step)[0] for step in (0.0, 0.1, 0.2)]
     assert len(reads) == 1
     assert len(set(values)) == 3
-    moving = Objective(problem, start, 3)
+    moving = Objective(setting, start, 3)
     moving(moving.pack(start))
     assert len(reads) == 2

@@ -10,23 +10,21 @@ from itertools import product
 
 import numpy as np
 
-from vish.search.objective import Objective
-from vish.search.problem import Hyperparameters, Problem
+from vish.inference.objective import Hyperparameters, Objective, Setting
 from vish.sphere.blas import blas_threads_for
 
 
-def best_start(problem: Problem, point: Hyperparameters, degree: int) -> Hyperparameters:
+def best_start(setting: Setting, point: Hyperparameters, degree: int) -> Hyperparameters:
     """The highest point of the grid around one that was learned on the degrees kept."""
     best, highest = point, -np.inf
     kernels = _smoother(point.kernel, point.dimension, degree)
     noises = [point.noise]
-    if problem.learn_noise:
+    if setting.learn_noise:
         noises = [np.full_like(point.noise, noise) for noise in (0.02, 0.1, 0.4)]
-    with blas_threads_for(point.n_harmonics(degree)):
+    with blas_threads_for(point.kernel.n_harmonics(point.dimension, degree)):
         for larger in (1.0, 2.0, 4.0, 8.0):
-            relevance = point.relevance.with_matrix(larger * point.relevance.matrix)
-            mapped = replace(point, relevance=relevance)
-            objective = Objective(problem, mapped, degree)
+            mapped = replace(point, relevance=larger * point.relevance)
+            objective = Objective(setting, mapped, degree)
             for kernel, noise in product(kernels, noises):
                 tried = replace(mapped, kernel=kernel, noise=noise)
                 value = objective.solve(tried)[0].value
